@@ -113,7 +113,8 @@ function gradientsOf(drawing, arrows) {
   const found = new Map();
   for (const group of drawing.groups) {
     const key = arrows[group.dataset.gv ?? ""]?.key;
-    if (key && group.classList.contains("gv-gradient")) found.set(key, group);
+    const { classList } = group;
+    if (key && (classList.contains("gv-gradient") || classList.contains("gv-zeros"))) found.set(key, group);
   }
   return found;
 }

@@ -5,7 +5,7 @@ import { SVG_NAMESPACE, makeSvgElement } from "./dom.js";
 const DEEPEST = 12; // elements in elements
 const KEPT = 64; // pictures
 const TAGS = new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "tspan"]);
-const CLASSES = new Set(["graph", "cluster", "node", "edge", "gradient", "forward", "cut", "raise", "of"]);
+const CLASSES = new Set(["graph", "cluster", "node", "edge", "gradient", "zeros", "forward", "cut", "raise", "of"]);
 const NUMBER = /^-?[\d.]+(e-?\d+)?(px|pt)?$/i;
 const NUMBERS = /^[-\d.,e\s]*$/i;
 const COLOUR = /^(#[\da-f]{3,8}|[a-z]+)$/i;

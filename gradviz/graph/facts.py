@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum, auto
 from functools import cached_property, reduce
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from operator import or_
 from typing import NamedTuple, TypeVar
 
+from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -923,6 +924,18 @@ class Facts:
             for g in self.graph.gradients
             if g.next_index is not None
         }
+
+    @cached_property
+    def zeros_along(self) -> set[tuple[int, int]]:
+        """The edges, as ``(node_id, next_index)``, along which the last run that used them brought
+        nothing but zeros, by the values or by the norm of what arrived."""
+        found: dict[tuple[int, int], bool] = {}
+        for event in self.nodes_ran:
+            for k, (sent, norm) in enumerate(zip_longest(event.sent, event.sent_norms)):
+                if sent is not None:
+                    found[event.node_id, k] = norm == "0" or only_zeros(sent)
+        found |= {edge: only_zeros(change.after) for edge, change in self.changed_along.items()}
+        return {edge for edge, is_zero in found.items() if is_zero}
 
     @cached_property
     def arrived(self) -> dict[tuple[int, int], str]:

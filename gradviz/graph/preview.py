@@ -71,6 +71,20 @@ def unread(preview: str) -> bool:
     return _UNREAD.fullmatch(preview) is not None
 
 
+def only_zeros(preview: str) -> bool:
+    """Return whether it shows values that are all zeros, or a norm of zero.
+
+    >>> only_zeros("[0, 0]"), only_zeros("0"), only_zeros("(32, 10) ‖0‖"), only_zeros("False")
+    (True, True, True, True)
+    >>> only_zeros("[0, 1e-05]"), only_zeros("(32, 10)"), only_zeros("nan"), only_zeros("[]")
+    (False, False, False, False)
+    """
+    if unread(preview):
+        return parts_of(preview)[1] == "0"
+    elements = re.findall(r"[^\[\], ]+", preview)
+    return bool(elements) and all(element in ("0", "False") for element in elements)
+
+
 def parts_of(preview: str) -> tuple[tuple[int, ...] | None, str | None]:
     """Return the shape and the norm of values that were not read, each None where it is not known.
 

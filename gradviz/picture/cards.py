@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, Tensor
 from gradviz.picture import frames
 from gradviz.picture.rows import RowWriter, names
@@ -471,9 +472,10 @@ class _Builder:
         """Return the arrow of one edge: what went along it, or that backward raised there."""
         drawn = (edge.next_node_id, edge.input_nr) in self.card_of_output
         mark = say("label.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
-        label = self.words.sent_labels.get((edge.node_id, edge.next_index))
+        at = edge.node_id, edge.next_index
+        label = self.words.sent_labels.get(at)
         if label is not None:
-            return "gradient", label, mark
+            return "zeros" if at in self.facts.zeros_along else "gradient", label, mark
         if edge.node_id == self.facts.last_raised_at:
             return "raise", say("card.raises_here"), mark
         return "forward", "", mark
@@ -483,7 +485,9 @@ class _Builder:
         output = self.output_of_card.get(head)
         shown = output and self.card_of_node[output[0]] is tail
         arrived = self.facts.arrived.get(output) if output and shown else None
-        return ("gradient", values_of(arrived), "") if arrived else ("forward", "", "")
+        if not arrived:
+            return "forward", "", ""
+        return "zeros" if only_zeros(arrived) else "gradient", values_of(arrived), ""
 
 
 def _detail(tensor: Tensor | None, calls: list[Call]) -> str:

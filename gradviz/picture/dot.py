@@ -643,7 +643,7 @@ def _arrow(kind: str, label: str, words_at: str, flat: bool, main: bool, span: i
 def _line(kind: str) -> dict[str, Any]:
     """Return line and heads of one kind of arrow. A bar or an open head stands at the tail, a
     filled head at the head."""
-    forward, back = theme.FORWARD, {"gradient": theme.GRADIENT, "raise": theme.RAISE}.get(kind)
+    forward, back = theme.FORWARD, theme.RETURNED.get(kind)
     if back:
         bar = "tee" if kind == "raise" else "vee"
         return {
@@ -726,7 +726,7 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
             chips[a.head] = chips.get(a.head, 0) + _chip_width(_label(a)) + 8
     widths |= {i: max(widths[i], width) for i, width in chips.items()}
     links = [(a.tail, a.head) for a in scene.arrows]
-    back = {(a.tail, a.head) for a in scene.arrows if a.kind in ("gradient", "raise", "edge")}
+    back = {(a.tail, a.head) for a in scene.arrows if a.kind in (*theme.RETURNED, "edge")}
     return plan(
         widths,
         links,
@@ -761,8 +761,8 @@ def signs(scene: Scene) -> list[str]:
     tags = [card for card in scene.cards if card.kind == "tag" and not card.absent]
     if any(len(card.rows) > 1 for card in tags):
         used = used - {"tag"} | {"tags"}
-    if used & {"gradient", "raise"}:
-        used.add("forward")  # both are drawn beside a forward line
+    if used & theme.RETURNED.keys():
+        used.add("forward")  # they are drawn beside a forward line
     if "raise" in used:
         used.discard("edge")
     return [sign for sign in theme.LEGEND if sign in used]

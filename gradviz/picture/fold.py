@@ -20,7 +20,8 @@ LIMIT = 60  # boxes of one picture
 # a model that is folded at all is folded to about so many boxes, where its modules allow it
 COMFORT, FEW = 30, 6
 LISTED = 5  # kinds of nodes that one folded box names
-STRENGTH = ("cut", "raise", "gradient", "edge", "forward", "of")  # which of several arrows is drawn
+# which of several arrows is drawn
+STRENGTH = ("cut", "raise", "gradient", "zeros", "edge", "forward", "of")
 MANY = 5_000  # boxes, of which rows are folded first: each other way goes through all of them
 AGAIN = 3  # times that a line must have run to be folded
 

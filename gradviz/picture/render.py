@@ -328,7 +328,7 @@ def _refined(laid_out: str) -> tuple[str, int]:
         if not edge.attr["pos"] or edge.attr["style"] == "invis":
             continue
         spline = Spline.read(edge.attr["pos"])
-        if edge.attr["class"] in ("gradient", "raise"):
+        if edge.attr["class"] in theme.RETURNED:
             lines.append(_add_forward(graph, edge, spline, f"{key}f"))
             spline = spline.beside(APART, back=True)
             edge.attr.update(pos=spline.write(), **_back(edge.attr["class"]))
@@ -344,7 +344,7 @@ def _refined(laid_out: str) -> tuple[str, int]:
 
 def _back(kind: str) -> dict[str, str]:
     """Return the look of the line of a pair that leads back."""
-    look, tail = (theme.GRADIENT, "vee") if kind == "gradient" else (theme.RAISE, "tee")
+    look, tail = theme.RETURNED[kind], "tee" if kind == "raise" else "vee"
     style = "dashed" if look.dashed else "solid"
     return {
         "color": look.colour,
@@ -520,7 +520,7 @@ def _edge_look(piece: Piece, edge: Any, forward: Any) -> dict[str, str]:
         return look
     if piece.kind == "cut":
         return {**forward.attr.to_dict(), **line_of("cut"), "lp": look["lp"]}
-    if piece.kind in ("gradient", "raise"):
+    if piece.kind in theme.RETURNED:
         return look | _back(piece.kind)
     return {**forward.attr.to_dict(), "lp": look["lp"]}
 
@@ -537,7 +537,7 @@ def _piece(piece: Piece, name: str, groups: Mapping[str, Any]) -> str:
     group = groups[name]
     group.set("id", group.get("id").rpartition(".")[0])
     parts = list(group) if not piece.of else [group]
-    if piece.kind in ("gradient", "raise"):
+    if piece.kind in theme.RETURNED:
         parts.append(groups[f"{piece.of}f"])
     for element in group.iter():
         for key in [key for key, value in element.items() if COMMON.get(key) == value]:
@@ -625,7 +625,7 @@ def _draw_arrow(
     if not key:  # it only keeps two cards under each other
         return False
     look = arrows.get(key.removesuffix("f"))
-    is_pair = look is not None and look.kind in ("gradient", "raise")
+    is_pair = look is not None and look.kind in theme.RETURNED
     is_double = graph.has_edge(tail, head, f"{key}f")
     if look is None or (is_double and not is_pair):
         graph.delete_edge(*edge)

@@ -85,8 +85,9 @@ class Arrow(NamedTuple):
     """From the card whose value is read to the card that it makes. ``label`` is a gradient, a
     reason or a warning.
 
-    ``kind``: forward; gradient (forward, and a gradient that came back); raise (forward, and
-    backward stopped there); cut; edge (a gradient edge alone); of (a name beside its node).
+    ``kind``: forward; gradient (forward, and a gradient that came back); zeros (the same, and the
+    gradient was all zeros); raise (forward, and backward stopped there); cut; edge (a gradient edge
+    alone); of (a name beside its node).
     """
 
     tail: int

@@ -26,7 +26,7 @@ FACT = 160  # characters
 MANY = 40  # leaves without a module that are listed by groups
 LISTED = 12  # saved tensors, or boxes of a fold, that one fact names
 NODES = 40  # of a card, all of which are told of; of more only the first ``LISTED``
-WALKED = {"gradient", "forward", "edge"}  # arrows along which a gradient edge may lead
+WALKED = {"gradient", "zeros", "forward", "edge"}  # arrows along which a gradient edge may lead
 
 
 class Drawn(Protocol):

@@ -101,7 +101,7 @@ def _reads(arrows: Iterable[Arrow], titles: dict[int, str]) -> Iterator[str]:
     for a in arrows:
         card = titles[a.tail]
         card = say("text.output_of", card=card, output=a.mark) if a.mark else card
-        if a.kind == "gradient":
+        if a.kind in ("gradient", "zeros"):
             yield say("text.from_gradient", card=card, gradient=a.label)
         elif a.kind == "cut":
             yield say("text.from_label", card=card, label=a.label)

@@ -87,7 +87,10 @@ class Stroke(NamedTuple):
 FORWARD: Final = Stroke("#2b7bba", 1.3)
 CUT: Final = Stroke("#2b7bba", 1.6, dashed=True)
 GRADIENT: Final = Stroke("#d4500c", 2.2)
+ZEROS: Final = Stroke("#d4500c", 1)  # a gradient that is all zeros: it came, and moves nothing
 RAISE: Final = Stroke("#b3261e", 2.2, dashed=True)
+# what is drawn beside the line of a value, and leads back
+RETURNED: Final[dict[str, Stroke]] = {"gradient": GRADIENT, "zeros": ZEROS, "raise": RAISE}
 EDGE: Final = Stroke("#d4500c", 1.3)  # a gradient edge through which nothing has gone yet
 OF: Final = Stroke("#7f7f7f", 1, dashed=True)
 
@@ -101,6 +104,7 @@ class ChipLook(NamedTuple):
 
 CHIPS: Final[dict[str, ChipLook]] = {
     "gradient": ChipLook("#a83c00", "#fff4ec"),
+    "zeros": ChipLook("#7a0012", "#f6c6c0"),
     "raise": ChipLook("#7a0012", "#f6c6c0"),
     "cut": ChipLook("#444444", "#ececec"),
     "forward": ChipLook("#1d5c8f", "#eaf3fa"),
@@ -219,12 +223,13 @@ def dark_picture(picture: str) -> str:
 
 # what the legend explains, in its order, where a picture has it
 LEGEND: Final = (
-    *("forward", "gradient", "edge", "raise", "cut", "untracked", "memory", "region"),
+    *("forward", "gradient", "zeros", "edge", "raise", "cut", "untracked", "memory", "region"),
     *("tag", "tags", "fold"),
 )
 LEGEND_STROKES: Final[dict[str, str]] = {
     "forward": CHIPS["forward"].colour,
     "gradient": CHIPS["gradient"].colour,
+    "zeros": CHIPS["zeros"].colour,
     "edge": CHIPS["edge"].colour,
     "raise": CHIPS["raise"].colour,
     "cut": CHIPS["forward"].colour,

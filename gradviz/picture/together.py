@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradviz.picture import dot, fold, render
+from gradviz.picture import dot, fold, render, theme
 from gradviz.picture.figure import WIDTH
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.state import name_of
@@ -146,7 +146,7 @@ def whole_of(scenes: Sequence[Scene]) -> Scene:
 
 def _widest(kinds: set[str]) -> str:
     """Return the kind that takes the most room of those that an arrow has: two lines, if any."""
-    both = kinds & {"gradient", "raise"}
+    both = kinds & theme.RETURNED.keys()
     return min(both or kinds, key=fold.STRENGTH.index)
 
 

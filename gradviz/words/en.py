@@ -2373,6 +2373,7 @@ FACT = {
 LEGEND = {
     "forward": "─► value",
     "gradient": "◄━ gradient",
+    "zeros": "◄─ gradient, only zeros",
     "edge": "◄─ gradient edge",
     "raise": "▌╌ backward stopped",
     "cut": "▌╌► ✂ cut",

@@ -377,6 +377,25 @@ def test_a_line_that_ran_again_folds_without_its_leaf_and_its_last_result() -> N
     assert [a.kind for a in small.arrows] == ["gradient", "gradient"]
 
 
+def test_a_gradient_of_zeros_has_an_arrow_of_its_own() -> None:
+    with gv.record() as rec:
+        a = torch.tensor([1.2, 2.7], requires_grad=True)
+        many = torch.ones(20, requires_grad=True)
+        w = torch.tensor([1.0, 0.0], requires_grad=True)
+        w.register_hook(lambda g: g * 0)
+        loss = (a.round() * w * 3).sum() + (many * 0).sum()
+        loss.backward()
+    figure = Figure(rec.graph)
+    arrows = [(figure.scene.cards[a.tail].name, a.kind) for a in figure.scene.arrows]
+    grads = {"a": a.grad, "many": many.grad, "w": w.grad}
+    assert not any(grad.any() for grad in grads.values() if grad is not None)
+    assert {name for name, kind in arrows if kind == "zeros"} == {*grads}
+    assert [kind for name, kind in arrows if name not in grads] == ["gradient"] * 6
+    assert "gradient, only zeros" in figure.svg
+    (line,) = (s for s in figure.text.splitlines() if s.startswith("    from a ·"))
+    assert line.strip() == "from a · gradient [0, 0] goes back to it"
+
+
 # which tensor a backward refuses ------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ def scene_of(text: str) -> Scene:
     other = card._replace(id=1, kind="untracked")
     arrows = tuple(
         Arrow(0, 1, kind, text, text)
-        for kind in ("gradient", "cut", "raise", "forward", "edge", "of")
+        for kind in ("gradient", "zeros", "cut", "raise", "forward", "edge", "of")
     )
     return Scene((card, other), arrows, (Box("memory", text, (0, 1)),), (text,))
 

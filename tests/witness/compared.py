@@ -676,7 +676,7 @@ class Compared:
                 yield f"{where}: an arrow, and nothing was made so"
             if not arrows and pair in used:
                 yield f"{where}: no arrow, though {used[pair]} read it"
-            solid = [a for a in arrows if a.kind in ("forward", "gradient", "raise")]
+            solid = [a for a in arrows if a.kind in ("forward", "gradient", "zeros", "raise")]
             if (
                 solid
                 and self.edges[tail]

@@ -111,7 +111,8 @@ ARROWS: Final[dict[str, dict[str, Any]]] = {
         "color": theme.CUT.colour,
     },
 }
-ZEROS: Final[dict[str, Any]] = {"penwidth": 1}  # of an arrow along which nothing but zeros goes
+# of an arrow along which nothing but zeros goes
+ZEROS: Final[dict[str, Any]] = {"penwidth": theme.ZEROS.width}
 CHIP_GRADIENT: Final = theme.ChipLook("#a83c00", "#fff4ec")
 CHIP_CUT: Final = theme.ChipLook("#333333", "#e4e4e4")
 CHIP_LOSES: Final = theme.ChipLook("#7a0012", "#f6c6c0")

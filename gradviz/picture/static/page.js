@@ -1124,7 +1124,8 @@ function gradientsOf(drawing, arrows) {
   const found = /* @__PURE__ */ new Map();
   for (const group of drawing.groups) {
     const key = arrows[group.dataset.gv ?? ""]?.key;
-    if (key && group.classList.contains("gv-gradient")) found.set(key, group);
+    const { classList } = group;
+    if (key && (classList.contains("gv-gradient") || classList.contains("gv-zeros"))) found.set(key, group);
   }
   return found;
 }
@@ -1509,7 +1510,7 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, stri
 var DEEPEST = 12;
 var KEPT = 64;
 var TAGS = /* @__PURE__ */ new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "tspan"]);
-var CLASSES = /* @__PURE__ */ new Set(["graph", "cluster", "node", "edge", "gradient", "forward", "cut", "raise", "of"]);
+var CLASSES = /* @__PURE__ */ new Set(["graph", "cluster", "node", "edge", "gradient", "zeros", "forward", "cut", "raise", "of"]);
 var NUMBER2 = /^-?[\d.]+(e-?\d+)?(px|pt)?$/i;
 var NUMBERS = /^[-\d.,e\s]*$/i;
 var COLOUR = /^(#[\da-f]{3,8}|[a-z]+)$/i;
