@@ -1,8 +1,9 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind``, ``real_blind2`` and ``real_blind3`` (each kept aside, and run once; the
-``healthy`` of the third holds more programs that look odd and are meant so) has for each:
+work with), ``real_blind``, ``real_blind2`` and ``real_blind3`` (each kept aside, and run once) and
+``real_blind4`` (kept aside, not run yet) has for each; the ``healthy`` of the third and of the
+fourth hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -89,9 +90,10 @@ def questions(folder: str) -> list[Question]:
     ]
 
 
-FOLDERS = ("real", "real_blind", "real_blind2", "real_blind3", "real_blind3/healthy")
-OPEN, BLIND, BLIND2, BLIND3, HEALTHY3 = map(questions, FOLDERS)
-ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3]
+ASKED = ("real", "real_blind", "real_blind2", "real_blind3", "real_blind3/healthy")
+FOLDERS = (*ASKED, "real_blind4", "real_blind4/healthy")
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4 = map(questions, FOLDERS)
+ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -168,12 +170,12 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_three_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_four_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
     assert len(BLIND3) >= 48
-    assert {question.kind for question in HEALTHY3} == {"healthy"}
+    assert {question.kind for question in (*HEALTHY3, *HEALTHY4)} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15
