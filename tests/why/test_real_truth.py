@@ -175,11 +175,13 @@ def test_the_questions_are_many_and_four_sets_are_kept_aside() -> None:
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
     assert len(BLIND3) >= 48
+    assert len(BLIND4) >= 56
+    assert len(HEALTHY4) >= 19
     assert {question.kind for question in (*HEALTHY3, *HEALTHY4)} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15
-    for aside in (BLIND, BLIND2, BLIND3):
+    for aside in (BLIND, BLIND2, BLIND3, BLIND4):
         for kind, number in kinds.items():
             share = sum(question.kind == kind for question in aside) / len(aside)
             assert abs(share - number / len(ALL)) < 0.15, kind
