@@ -85,7 +85,7 @@ def _sites_of_modules(calls: list[CallRecord]) -> set[Site]:
 
 def _is_called(name: str, code: str) -> bool:
     """Tell whether a name stands in source text as a variable, and not as an attribute."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}\b", code) is not None
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None
 
 
 class Names:

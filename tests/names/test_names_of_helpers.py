@@ -4,7 +4,9 @@ certain."""
 from __future__ import annotations
 
 import functools
+import linecache
 import random
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -516,3 +518,23 @@ def test_random_programs_are_told_in_their_own_names(seed: int, tmp_path: Any) -
         state = rec.find(tensor)
         assert state is not None
         assert state.name == name, f"{name} is called {state.name} in\n{text}"
+
+
+@pytest.mark.parametrize(
+    "line", ["d['x'] = w.relu()", "d[0] = w.relu()", "box.x = w.relu()", "y = w.relu()"]
+)
+def test_what_an_assignment_binds_stands_once_in_its_code(line: str) -> None:
+    text = f"""
+def run(gv, w, box):
+    d = {{}}
+    with gv.record() as rec:
+        {line}
+    return rec
+"""
+    name = "bound_once.py"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    names: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), names)
+    rec = names["run"](gv, torch.ones(2, requires_grad=True), types.SimpleNamespace())
+    (relu,) = (call for call in rec.graph.calls if call.function == "relu")
+    assert relu.source.code == line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
@@ -392,20 +393,8 @@ class Cards:
             title = code or self.short(first)
             grey_text = self._with_folded(grey, unit)
             return self._titled(title, grey_text, shape, (grey, short, counted))
-        if name := self._loss_of_criterion(unit):
-            return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
         name = self._written(first) if not first.path else self.short(first)
         return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
-
-    def _loss_of_criterion(self, unit: Unit) -> str:
-        """Return the variable to which the loss of a module without parameters is bound; "" for a
-        card of anything else."""
-        made, call = self.operations.all[unit.ops[-1]], self.tree.call[unit.calls[0]]
-        if made.at not in self.operations.starts or self.expansion.weights_in(unit):
-            return ""
-        name = self.operations.graph.tensor[made.makes[-1]].code_name
-        is_bound = call.source is not None and call.source.code != call.code
-        return name if is_bound and name.isidentifier() else ""
 
     def _written(self, call: ModuleCall) -> str:
         """Return a call of a root module as the user wrote it, with what it is bound to."""
@@ -569,7 +558,7 @@ class Cards:
         state = self.operations.graph.tensor[last.makes[-1]]
         name = state.code_name if state.code_name.isidentifier() else ""
         code = self.words.code(last.call)
-        written = code.partition(" = ")[2] if name and code.startswith(f"{name} =") else code
+        written = re.sub(rf"^{name} ?= ?", "", code) if name else code
         feeding = [at for at in unit.ops if at in self.operations.feeding]
         functions = [
             function_of(self.operations.all[at]) for at in feeding if self.operations.tracked[at]

@@ -4,7 +4,7 @@ statements join their neighbours, equal neighbours become one."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Iterator, Set
 from functools import cached_property, reduce
 from itertools import groupby
 
@@ -32,13 +32,33 @@ class Gathering:
     @cached_property
     def units(self) -> list[Unit]:
         """Every card, in call order."""
-        units = Loops(self.expansion, self.runs_of).found(self._with_losses(self.expansion.items))
+        items = list(self._criteria_apart(self.expansion.items))
+        units = Loops(self.expansion, self.runs_of).found(self._with_losses(items))
         units = self._statements_folded(units)
         units = self._equal_merged(self._loops_joined(units))
         units = self._statements_beside(self._twins_merged(units))
         return [*self._leaves(units), *self._inputs(units), *units]
 
     # --- losses -----------------------------------------------------------------------------------
+
+    def _criteria_apart(self, items: list[Unit]) -> Iterator[Unit]:
+        """Take the calls of criteria apart: a loss is drawn alike, whether ``nn.MSELoss()`` made it
+        or ``F.mse_loss``."""
+        for unit in items:
+            if self._is_criterion(unit):
+                yield from (Unit(Kind.STATEMENT, [at], parent=unit.parent) for at in unit.ops)
+            else:
+                yield unit
+
+    def _is_criterion(self, unit: Unit) -> bool:
+        """Say whether a card is one call of a module without parameters that makes one number, of
+        which a loss is made."""
+        if unit.kind is not Kind.CALL or len(unit.calls) != 1 or self.expansion.weights_in(unit):
+            return False
+        last = unit.ops[-1]
+        made = self.operations.graph.tensor[self.operations.all[last].makes[-1]]
+        is_used = last in self.operations.feeding or last in self.operations.starts
+        return is_used and made.shape == ()
 
     def _with_losses(self, items: list[Unit]) -> list[Unit]:
         """Take what only a loss uses out of the statements, into one card for each loss."""
