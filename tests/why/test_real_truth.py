@@ -175,7 +175,7 @@ def test_the_questions_are_many_and_four_sets_are_kept_aside() -> None:
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
     assert len(BLIND3) >= 48
-    assert len(BLIND4) >= 56
+    assert len(BLIND4) >= 67
     assert len(HEALTHY4) >= 19
     assert {question.kind for question in (*HEALTHY3, *HEALTHY4)} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)

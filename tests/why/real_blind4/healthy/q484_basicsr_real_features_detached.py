@@ -63,6 +63,7 @@ class SRRaGANModel:
             fake_fea = self.netF(self.fake_H)
             l_g_fea = self.l_fea_w * self.cri_fea(fake_fea, real_fea)
             l_g_total += l_g_fea
+            self.through_netF, = torch.autograd.grad(l_g_fea, self.fake_H, retain_graph=True)  # for a look
         l_g_total.backward()
         self.optimizer_G.step()
         self.log_dict.update(l_g_pix=l_g_pix.item(), l_g_fea=l_g_fea.item())

@@ -69,6 +69,7 @@ class Trainer():
                 with torch.no_grad():
                     hr_relu5_1 = self.vgg19((hr.detach() + 1.) / 2.)
                 per_loss = self.args.per_w * self.per(sr_relu5_1, hr_relu5_1)
+                self.through_vgg, = torch.autograd.grad(per_loss, sr, retain_graph=True)  # for a look
                 loss += per_loss
             loss.backward()
             self.optimizer.step()
@@ -80,5 +81,5 @@ def sample():
     return torch.rand(2, 3, 8, 8), torch.rand(2, 3, 16, 16), torch.rand(2, 3, 16, 16) * 2 - 1, torch.rand(2, 3, 16, 16), torch.rand(2, 3, 16, 16)
 
 
-t = Trainer(SimpleNamespace(lr_rate=1e-4, rec_w=0.0, per_w=1e-2), TTSR())
+t = Trainer(SimpleNamespace(lr_rate=1e-4, rec_w=1.0, per_w=1e-2), TTSR())
 t.train([sample() for _ in range(2)])
