@@ -155,6 +155,19 @@ class Operations:
         """Say whether more than so many operations read anything; it reads no further than that."""
         return next(islice((op for op in self._each() if op.reads), n, None), None) is not None
 
+    def read_more_than(self, n: int) -> bool:
+        """Say whether the operations, and the parameters and inputs that they read, are more than
+        so many."""
+        seen = set[tuple[str, int]]()
+        for op in self._each():
+            if op.reads:
+                seen.add(("operation", op.at))
+            ends = (i for i, made_by in zip(op.reads, op.sources, strict=True) if made_by is None)
+            seen.update(("tensor", self.graph.tensor[i].object_id) for i in ends)
+            if len(seen) > n:
+                return True
+        return False
+
     def _made(self, call: Call) -> tuple[int, ...]:
         """List the states that hold values which a call computed."""
         if call.function in NO_MEMORY or call.id in self.facts.hooked_by_call:

@@ -13,6 +13,7 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.graph.records import GradvizError, Graph
+from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
 
 
@@ -118,3 +119,18 @@ def test_a_model_that_was_not_recorded_is_an_outline() -> None:
     assert figure.text.startswith("148 parameters: all 148 can be reached")
     assert gv.show(made["loss"], model=made["model"], view="nodes").outlined is None
     assert gv.show(made["loss"]).outlined is None
+
+
+@pytest.mark.parametrize(("layers", "is_outline"), [(1, False), (2, False), (3, True)])
+def test_a_model_of_a_few_layers_is_an_outline_as_soon_as_its_cards_are_more_than_a_dozen(
+    layers: int, is_outline: bool
+) -> None:
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(layers)))
+    criterion, x, y = nn.MSELoss(), torch.ones(2, 4), torch.zeros(2, 4)
+    with gv.record() as rec:
+        loss = criterion(model(x), y)
+        loss.backward()
+    figure = Figure(rec.graph)
+    assert (figure.outlined is not None) == is_outline
+    if not is_outline:
+        assert sum("AccumulateGrad" in line for line in figure.text.splitlines()) >= 2 * layers

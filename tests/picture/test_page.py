@@ -167,7 +167,7 @@ def test_a_question_becomes_a_page_that_tells_nothing_to_whoever_reads_its_sourc
     parts = Parts((tmp_path / "a.html").read_text("utf-8"))
     assert held(tmp_path / "a.html")["question"] == asked.book()["question"]
     readable = "".join(text for name, text in parts.inside.items() if name != "gv-data")
-    assert "What is `a.grad`?" in readable
+    assert "What is a.grad?" in readable
     assert "a is doubled" not in readable
     assert "It is [2, 2]" not in readable
 

@@ -31,7 +31,7 @@ def by_key(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_the_keys_of_the_contract_and_plain_json() -> None:
     shown = state(course().figure(), error="E: x", printed="hello", lines=(4,))
     assert set(shown) == set(
-        "svg problem alt text sentence error printed cards arrows outline table lines".split()
+        "svg problem alt text sentence sentence_code error printed cards arrows outline table lines".split()
     )
     assert json.loads(json.dumps(shown)) == shown
     for card in shown["cards"].values():

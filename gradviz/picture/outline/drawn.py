@@ -31,17 +31,23 @@ KINDS = {"gradient": "gradient", "can": "edge", "cut": "cut", "forward": "forwar
 
 def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     """Say whether a graph is drawn as an outline: a recording of more than a dozen operations,
-    those that only make a tensor out of nothing apart, or a model that was not recorded; a smaller
-    one where a depth or a tensor is asked for, or parameters were not reached, of which the nodes
-    of a finished graph say nothing. The part of a recording that an explanation points
-    at is not: it shows why, operation by operation."""
+    those that only make a tensor out of nothing apart, of modules one of more than a dozen
+    operations, parameters and inputs, or a model that was not recorded; a smaller one where a depth
+    or a tensor is asked for, or parameters were not reached, of which the nodes of a finished graph
+    say nothing. The part of a recording that an explanation points at is not: it shows why,
+    operation by operation."""
     if not graph.calls:
         is_large = len(graph.nodes) > TOY or asked.is_strict
         return bool(graph.modules) and (is_large or _is_unreached(graph))
     is_part = any(note.kind is NoteKind.LEFT_OUT for note in graph.notes)
-    if is_part or (len(graph.calls) <= TOY and not asked.is_strict):
+    if is_part:
         return False
-    return Operations(graph).are_more_than(0 if asked.is_strict else TOY)
+    operations = Operations(graph)
+    if asked.is_strict:
+        return operations.are_more_than(0)
+    if any(module.parameters for module in graph.modules):
+        return operations.read_more_than(TOY)
+    return len(graph.calls) > TOY and operations.are_more_than(TOY)
 
 
 def _is_unreached(graph: Graph) -> bool:
