@@ -173,7 +173,7 @@ class Cause(str, Enum):
     # A hook read a gradient before it was there.
     READ_TOO_EARLY = "read_too_early", Level.SUSPECT, Symptom.NONE, Symptom.SOME
     # A hook changed it on its way.
-    CHANGED_BY_HOOK = "changed_by_hook", Level.NOTE, Symptom.SOME
+    CHANGED_BY_HOOK = "changed_by_hook", Level.NOTE, Symptom.ZERO, Symptom.SOME
 
     # --- parameters that stay, or move unasked ----------------------------------------------------
     # The flag was set on what autograd does not read, or set back before it was of use.

@@ -9,7 +9,7 @@ beside a model only where it cannot have been meant.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -49,6 +49,8 @@ from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
+# what reads a parameter without computing with it
+_NOT_COMPUTING = {"requires_grad", "requires_grad_", "detach", "data", "clone", "__deepcopy__"}
 ERROR = 120  # characters of an error that is shown
 
 
@@ -411,6 +413,7 @@ def models_at_work(
     models = _outermost_modules(names)
     at_work = _modules_at_work(models, recording)
     held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
+    at_work = _without_bystanders(at_work, held, recording)
     needs_recorded = recording and loss is not None
     models = at_work if needs_recorded else at_work or models
     if at_work and not held:
@@ -440,6 +443,31 @@ def _modules_at_work(models: dict[str, Any], recording: Recorded | None) -> dict
         for name, model in models.items()
         if any(recording.find(parameter) is not None for parameter in model.parameters())
     }
+
+
+def _without_bystanders(
+    models: dict[str, Any], held: Collection[int], recording: Recorded | None
+) -> dict[str, Any]:
+    """Return modules, those left out of which no call computed anything, that no optimizer has, and
+    that stand beside one that ran: only their flags were set, or their values copied."""
+    if recording is None:
+        return models
+    facts = Facts.of(recording.graph)
+    used = {
+        name: model
+        for name, model in models.items()
+        if any(
+            id(p) in held or _is_computed_with(facts, recording, p) for p in parameters_of(model)
+        )
+    }
+    return used or models
+
+
+def _is_computed_with(facts: Facts, recording: Recorded, parameter: Any) -> bool:
+    """Say whether a recorded call computed with a parameter."""
+    state = recording.find(parameter)
+    readers = () if state is None else facts.readers.get(state.object_id, ())
+    return any(c.function not in _NOT_COMPUTING for c in readers)
 
 
 def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words, reason_of
 
 LINES = 8  # lines of one explanation
+ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
@@ -59,6 +60,7 @@ class Explanation(NamedTuple):
         finding: what is told here, before it was put into words.
         bars: sizes from the loss to the input, as a notebook draws them below the verdict.
         odd: short lines about what stands in the program beside that, and may not be meant.
+        is_observed: whether such a line stands in the place of the verdict.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -82,6 +84,7 @@ class Explanation(NamedTuple):
     finding: Finding = NOTHING_FOUND
     bars: tuple[Bar, ...] = ()
     odd: tuple[str, ...] = ()
+    is_observed: bool = False
 
     @property
     def form(self) -> str:
@@ -100,7 +103,7 @@ class Explanation(NamedTuple):
     @property
     def short_tag(self) -> str:
         """The cause in words."""
-        return say(f"cause.{self.cause}")
+        return say("explanation.observed" if self.is_observed else f"cause.{self.cause}")
 
     @property
     def told_beside(self) -> tuple[str, ...]:
@@ -119,16 +122,23 @@ class Explanation(NamedTuple):
         return Figure(graph, view="cards" if graph.calls else "nodes", title=self.verdict)
 
     def __str__(self) -> str:
-        first = _wrapped(self.verdict, "", 2)
+        is_account = self.cause is Cause.HEALTHY
+        first = _wrapped(self.verdict, "", 5 if is_account else 2)
         fits = len(first[-1]) + len(self.tag) + 4 <= WIDTH
         tag = f"[{self.tag if fits else self.short_tag}]"
-        if len(first) == 1 and len(first[-1]) + len(tag) + 2 > WIDTH:
+        fits_whole = len(first[-1]) + len(tag) + 2 <= WIDTH
+        if (len(first) == 1 or is_account) and not fits_whole:
             first.append("")
         first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
         first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
         rest = [_wrapped(text, f"  {title:<7} ", 3) for title, text in self._parts()]
-        more = [_shortened(f"  {visible(line, 500)}", WIDTH) for line in self.told_beside]
-        return "\n".join([*first, *_fitted(more, rest, LINES - len(first))])
+        if is_account:
+            beside = (_hanging(line) for line in self.told_beside)
+            more = [line for lines in beside for line in lines]
+        else:
+            more = [_shortened(f"  {visible(line, 500)}", WIDTH) for line in self.told_beside]
+        room = ACCOUNT if is_account else LINES
+        return "\n".join([*first, *_fitted(more, rest, room - len(first))])
 
     def __repr__(self) -> str:
         return str(self)
@@ -231,6 +241,12 @@ def _wrapped(text: str, head: str, most: int) -> list[str]:
         if len(lines) <= most
         else [*lines[: most - 1], _shortened(lines[most - 1] + " …", WIDTH)]
     )
+
+
+def _hanging(text: str) -> list[str]:
+    """Return a line of an account, whole, its further lines set in."""
+    lines = visible(text, 600)
+    return textwrap.wrap(lines, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _shortened(line: str, width: int) -> str:

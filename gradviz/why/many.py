@@ -26,6 +26,8 @@ Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with
 # forms of zeros that are the right gradient
 RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum")
 OF_ANOTHER = ("of_another", "kept_and_trained")  # forms: their gradient is from another loss
+# forms: an iteration before the last one trained it, or another in its place
+IN_TURN = ("trained_before", "set_aside", "alternative")
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
 
 
@@ -111,6 +113,10 @@ class Many:
             return say("entry.all_had", n=total, frozen=self.frozen)
         if had:
             return say("entry.all_have_or_had", n=total, frozen=self.frozen)
+        turns = sum(e.form in IN_TURN for _, e in self.trains)
+        if turns:
+            have = f"{len(self.trains) - turns:,}"
+            return say("entry.in_turn", have=have, n=total, turns=turns, frozen=self.frozen)
         zeros = sum(e.form in RIGHT_ZEROS for _, e in self.trains)
         n = len(self.trains)
         if zeros:

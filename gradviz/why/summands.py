@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Tensor
 from gradviz.why.handed_on import LINEAR, TOGETHER, named_before
-from gradviz.why.paths import Paths
+from gradviz.why.paths import REMADE, Paths
 from gradviz.words.words import Words
 
 # a sum of what goes in; of these each summand may be a number instead of a tensor
@@ -82,6 +82,39 @@ class Summands:
         for call in self.adding:
             for cut in self.numbers_added(call):
                 yield Constant(self.words.name(cut.input_id), call, [cut])
+
+    def new_leaves(self) -> Iterator[Constant]:
+        """Yield the parts whose gradient ends in a tensor that was made of numbers after values
+        which the rest of the loss trains had been let go of: ``torch.tensor(numbers,
+        requires_grad=True)``."""
+        for part in self.tracked if len(self.tracked) > 1 else ():
+            leaves = self.facts.leaves_reached(part)
+            makers = [self.facts.first_maker.get(leaf.object_id) for leaf in leaves]
+            made = [call for call in makers if call is not None and call.function in REMADE]
+            if leaves and len(made) == len(leaves):
+                cuts = self.let_go_before(made[0], {leaf.object_id for leaf in leaves})
+                named = named_before(self.facts, part)
+                if cuts:
+                    yield Constant(self.words.name(named), made[0], cuts)
+
+    def let_go_before(self, made: Call, own: Set[int]) -> list[Cut]:
+        """Return the cuts between the backward before and a call, of values of this loss that lead
+        to other leaves, and whose results no call read."""
+        begun = max((i for i in self.facts.backward_calls if i < made.id), default=-1)
+        return [
+            cut
+            for cut in self.facts.real_cuts
+            if begun < cut.call_id < made.id
+            and begun < self.made_at(cut.input_id)
+            and cut.output_id not in self.facts.read_ids
+            and any(t.object_id not in own for t in self.facts.leaves_reached(cut.input_id))
+            and (cut.output_id is None or cut.output_id not in self.flow.behind)
+        ]
+
+    def made_at(self, tensor_id: int) -> int:
+        """Return the call that made a state; -1 where none did."""
+        maker = self.facts.maker.get(tensor_id)
+        return -1 if maker is None else maker.id
 
     def nearest_cuts(self, tensor_id: int) -> list[Cut]:
         """Return the cuts behind a part, behind which no other stands first."""

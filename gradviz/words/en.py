@@ -33,6 +33,7 @@ LABEL = {
     "earlier_call": "An earlier call",
     "at_line": "Line {line}: {code}",
     "in_line": "{code} in line {line}",
+    "code_at": "{code} ({place})",
     "at_version": "{saved} at version {version}",
     "given_name": "{attribute} = {name}",
     "output": "output {n}",
@@ -543,6 +544,8 @@ CAUSE = {
 
 # one answer as it is shown, beside what was found: why/explanation.py, why/focus.py
 EXPLANATION = {
+    # the tag of an answer that leads with what was seen, where nothing is wrong by itself
+    "observed": "observed",
     "tag": "{cause}: {reasons}",
     "where": "Where",
     "switched_off": "{where} switches gradients off ({block}); {places}",
@@ -654,6 +657,7 @@ ENTRY = {
     # {what} is fine
     "all_have": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; none is None, all zeros or NaN",
     "all_have_zeros": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; {zeros} {zeros:is|are} exactly 0 for a known reason, none is None or NaN",
+    "in_turn": "{have} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}; {turns:# is|# are} used in turn, and nothing of {turns:it|them} goes into the last loss",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
     "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
     "leaves_have": "{n:the only leaf|all # leaves} behind {loss}, {leaves:few}, {n:has|have} a gradient; none is None, all zeros or NaN",
@@ -667,6 +671,7 @@ ENTRY = {
     "none_reached": "{n} trainable {n:parameter|parameters} ({names}): 0 reached.",
     # optimizers
     "not_held": "No optimizer that is known here holds {names}.",
+    "not_held_by": "No optimizer that is known here holds {names}, so no step moves {n:it|them}. Made without {n:it|them}: {made:list}. If {names} {n:is|are} to learn: hand {n:it|them} to the optimizer there too, or {optimizer}.add_param_group(). If {n:it is|they are} to stay, nothing is wrong.",
     "does_not_hold": "{optimizers} does not hold {names}.",
     "moves_by_zero": "{optimizers}'s next step moves {names}: {reason}.",
     # notes
@@ -879,7 +884,6 @@ ZERO_PHRASE = {
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",
     "zero_factors": "Its gradient is multiplied by {factors:few}, {factors:which is|which are} all zeros.",
-    "hook_between": "What it sent was not zero, and only zeros arrived: the hook on {it} made them.",
     "something_between": "What it sent was not zero, and only zeros arrived: likely, not proven, a hook on the tensor between (register_hook), a cast or a sum over what was broadcast made them.",
     # which node may have made them
     "likely": "Likely, not proven: {suspects}.",
@@ -1129,7 +1133,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="Its input asked for the gradient before this call, so .grad is kept there, and nothing holds that tensor by this name.",
         mend="move, cast or scale first, then {it}.requires_grad_() (or detach() and that).",
     ),
+    (Cause.NOT_IN_LOSS, "result_in_no_loss"): Answer(
+        verdict="{symptom}: {it} is in no loss; nothing made from it goes into {loss}.",
+        why="A backward from {loss} does not come to {it}, with or without retain_grad(). {it} leads to {leaves}.",
+        mend="if it is to train them: add it to the loss before backward(), or call backward on it too. If it is only looked at or carried on, nothing is wrong.",
+    ),
     (Cause.NON_LEAF, "result"): A_RESULT,
+    (Cause.NON_LEAF, "result_unused_yet"): A_RESULT._replace(
+        why="What comes to it in a backward goes on to {leaves} and is not kept on the way; whether a loss uses {it} was not seen.",
+        mend="read .grad of {leaves}, or call {it}.retain_grad() before a backward of what is computed from it.",
+    ),
     (Cause.NON_LEAF, "result_of_unnamed"): A_RESULT._replace(
         why="Its gradient goes on to {leaves}, and no name holds that tensor.",
         mend="{it}.retain_grad() before backward; or make the leaf in a line of its own, compute {it} from it, and read the leaf's .grad.",
@@ -1144,6 +1157,22 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: it was cleared after the last backward.",
         why="backward had stored {stored:values}; this took it away.",
         mend="read .grad, and step, before zero_grad(); or call backward again.",
+    ),
+    (Cause.NO_BACKWARD_YET, "taken_before_step"): Answer(
+        verdict="{symptom}: {code} took it away before {step} ({place}), which moved others.",
+        why="backward had stored {stored:values}. A step passes by what has no gradient.",
+        mend="if {it} is to be stepped too: leave that out for {it}. If not, nothing is wrong.",
+    ),
+    (Cause.HEALTHY, "set_aside"): Answer(
+        verdict="{health}{symptom}: {code} set it to None when it was all zeros; nothing of {it} goes into the last {loss}.",
+        why="An earlier {loss} gave it a gradient ({place}), and a step used that. A step passes by what has no gradient; one of zeros is moved by weight_decay and momentum all the same.",
+    ),
+    (Cause.HEALTHY, "alternative"): Answer(
+        verdict="{health}{symptom}: no call used it in this run; others in its place were used, by one iteration and not by the next.",
+    ),
+    (Cause.HEALTHY, "trained_before"): Answer(
+        verdict="{health}{symptom}: nothing of {it} goes into the last {loss}; an earlier one gave it a gradient, and a step used that.",
+        why="An earlier iteration ({place}) took a way through it, and the last one another.",
     ),
     (Cause.NO_BACKWARD_YET, "given_back"): Answer(
         verdict="{symptom}: autograd.grad returns gradients, it fills no .grad.",
@@ -1197,6 +1226,11 @@ ZERO: dict[tuple[Cause, str], Answer] = {
         verdict="{grad} is {zeros}.",
         why="{why:sentences}",
         mend="{mend}",
+    ),
+    (Cause.CHANGED_BY_HOOK, "to_zeros"): Answer(
+        verdict="{grad} is exactly 0 everywhere: a hook on {it} makes it so.",
+        why="What {node} sent was not zero; the hook's result takes its place.",
+        mend="if that is not meant: handle.remove(), or let the hook return None.",
     ),
     (Cause.HEALTHY, "at_minimum"): Answer(
         verdict="{health}{grad} is exactly 0 because the loss is at its minimum.",
@@ -1729,6 +1763,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="this backward fills .grad of a parameter in an order of its own; until then it is None, or still that of the backward before.",
         mend="parameter.register_post_accumulate_grad_hook(…), or read .grad after loss.backward(); the hook's own arguments are the gradients of the module's inputs and outputs.",
     ),
+    (Cause.CHANGED_BY_HOOK, "moved_all_the_same"): Answer(
+        verdict="{names}: a hook makes zeros in {n:its gradient|their gradients}, and {step} ({place}) moves {n:it|them} all the same, by weight_decay {decay}.",
+        why="weight_decay times the weight is added to the gradient in the step, after the hook has run; momentum goes on from earlier gradients alike.",
+        mend="to keep {n:it where it is|them where they are}: weight_decay=0 and momentum=0 for {n:it|them}; or requires_grad_(False) before the forward, and .grad None. For a part of a weight: write the kept numbers back after each step.",
+    ),
     (Cause.CHANGED_BY_HOOK, "on_tensor"): Answer(
         verdict="A hook on {it} changed the gradient: {change}.",
         why="what a tensor's hook returns takes the place of the gradient, there and for all that comes after it.",
@@ -1753,6 +1792,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="{names} {n:is|are} not frozen: the flag was switched off on another tensor (.data, detach()).",
         why=".data and detach() give a new tensor that shares the memory and has a flag of its own; the parameter's is still True.",
         mend="p.requires_grad = False on the parameter itself.",
+    ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "on_another"): Answer(
+        verdict="{names} {n:is|are} not frozen: requires_grad was switched off in {other}, and {model} is what trains.",
+        why="{other} is built like {model}, shares no parameter with it, and nothing used {other} in this run.",
+        mend="switch the flags of {model} off there: a function that is given a model has to walk over that one, and over no global.",
     ),
     (Cause.FREEZE_WITHOUT_EFFECT, "wrapped"): Answer(
         verdict="{names} {n:trains|train}: nn.Parameter() makes a new tensor whose requires_grad is True, whatever the flag was before.",
@@ -2117,6 +2161,11 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         why="{code}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
         mend="{mend} If only the number of {loss} is to show it, nothing is wrong.",
     ),
+    (Cause.CONSTANT_SUMMAND, "new_leaf"): Answer(
+        verdict="{part} goes into {loss} without a way to {trained:few}: its gradient ends in {code}.",
+        why="{code} is a new leaf, made of numbers; the values that it was made from were let go of before, and requires_grad=True makes no way back to them.",
+        mend="compute {part} from the tensors themselves, in torch: no detach(), numpy() or torch.tensor() on the way. If only the number of {loss} is to show it, nothing is wrong.",
+    ),
     (Cause.SHARED_SNAPSHOT, "one_network"): Answer(
         verdict="{other} and {one} are one network: whatever trains {one} changes {other} at once.",
         why="both names lead to the same parameters ({parts}); an assignment copies nothing, and neither does copying them onto themselves.",
@@ -2142,11 +2191,6 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         why="{factor} multiplies the log-probability of what was drawn from {others}, and has a history of its own: it is no mere weight.",
         mend="if {loss} is to train {others} only: {factor}.detach() in {code}.",
     ),
-    (Cause.EXTRA_GRADIENT, "twin"): Answer(
-        verdict="{names} gets a gradient from {loss}, and no optimizer holds it: as a target of {other}, built alike, it would get none.",
-        why="{value} is made by {target} alone, and goes on with its history; whether {target} is a target was not checked.",
-        mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(); if it is to learn: add_param_group().",
-    ),
     (Cause.EXTRA_GRADIENT, "twin_held"): Answer(
         verdict="{target} learns with {other}: {loss} sends it a gradient, and one optimizer holds both.",
         why="{value} is made by {target} alone, and goes on with its history; the code wrote {other} into {target}, which is a target by its name.",
@@ -2161,19 +2205,41 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
 
 # further lines about several losses: why/rules/whole/losses.py
 IN_LOSSES = {
+    # of a backward on a leaf
+    "leaf_root": "{loss} is a leaf, so its backward comes to nothing behind it: {code} ({place}) makes it one, which only silences torch's error.",
+    "leaf_root_unknown": "{loss} is a leaf, so its backward comes to nothing behind it.",
+    "not_alone": "{first} That alone gives no gradient yet: {second}",
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value only: {values:list}.",
     "dropout_kept": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. If that is an evaluation: {module}.eval() before it.",
+    "twin": "{names} gets a gradient from {loss}, and no step uses it: no optimizer holds {target}. If that is a target of {other}, which is built alike: {value}.detach() ({place}) changes no other gradient, and saves the work.",
     "twin_held": "{target} is in the optimizer of {other}, and the loss trains both: of a target only {other} is to learn.",
     "plain": "{names}: the loss is computed with {n:it; a plain tensor|them; plain tensors} of a module, which nothing trains.",
     "replaced_values": "{names}: .data was given other values ({place}), of which no gradient knows.",
     "step_before": "{step} ({place}) stands before the only backward ({backward}): no step used its gradient.",
     "flags_meant": "Whether these are to learn, and those to stay, was not checked.",
-    "idle": "{name} ({place}) goes into no backward: no gradient of it reaches anything.",
     "truncated": "{reached} of {uses} uses get a gradient ({value} is cut off between them, {place}): {names}.",
     "added": "{names}: .grad is the sum of {other}'s gradient and {loss}'s ({place}): clear it before a step for {other} only.",
+}
+
+# what the recorded steps and losses did, where nothing is wrong by itself: why/account/
+ACCOUNT = {
+    "moved": "{step} moved {parts:list}.",
+    "by": "{names} by {n:the gradient|the sum of # gradients} of {losses:list}",
+    "sum_whole": "{step} used the sum of {n} backwards of {loss}, each at its full size. If each is a mean and the step is to be as of one batch of all: divide the loss by {n} before backward().",
+    "sum_scaled": "{step} used the sum of {n} backwards of {loss}, scaled by {scaled}.",
+    "clipped_elsewhere": "{clip} clipped {clipped} only, and {step} moved {names}, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
+    "clipped_in_part": "{clip} clipped {clipped} only; {step} moved {names} too, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
+    "left": "{parts:list}; no step had used these gradients.",
+    "left_alone": "{parts:list}; no step had used these gradients. So each step used the gradients of its own loss alone.",
+    "left_by": "{loss} sent a gradient to {names} too, which was cleared ({clears:list})",
+    "in_no_loss_at_all": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: call backward on it, or add it to a loss.",
+    "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
+    "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",
+    "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
+    "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",
 }
 
 # of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
@@ -2262,6 +2328,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_MOVED, "holds_none"): Answer(
         verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",
         mend="make the optimizer from this model's parameters.",
+    ),
+    (Cause.NOT_MOVED, "held_by_none_asked"): Answer(
+        verdict="{optimizers} holds none of {names}: its steps leave {n:it|them} where {n:it is|they are}, gradient or not.",
+        why="{optimizers} moved {others}. What a loss sends to {names} changes nothing there.",
+        mend="if {names} is to learn: {optimizers}.add_param_group() with it, or an optimizer of its own. If it is a target, or fixed, nothing is wrong.",
     ),
     (Cause.NOT_MOVED, "replaced"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
@@ -2938,6 +3009,7 @@ SECTIONS = {
     "moving": MOVING,
     "entry": ENTRY,
     "losses": IN_LOSSES,
+    "account": ACCOUNT,
     "reach": REACH,
     "obstacle": OBSTACLE,
     "group": GROUP,

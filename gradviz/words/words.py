@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.facts import Facts, How, Label, code_of
-from gradviz.graph.records import Call, Changed, Cut, Graph, Node, Source
+from gradviz.graph.records import Call, Changed, Cut, Frame, Graph, Node, Source
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say, tell, values_of
 
@@ -124,7 +124,34 @@ class Words:
         """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""
         if call is None or call.source is None:
             return ""
-        return f"{file_of(call.source.file)}{say('label.line', line=call.source.line)}"
+        return self.line_of(call.source)
+
+    def line_of(self, source: Source) -> str:
+        """Return where a statement stands: ``cell [4] line 3``."""
+        return f"{file_of(source.file)}{say('label.line', line=source.line)}"
+
+    def at(self, call: Call | None, name: str = "") -> str:
+        """Return a call's code, or another name for it, and where it stands: ``opt.step() (line
+        4)``; "" where there is none."""
+        code, place = name or self.code(call), self.where(call)
+        return say("label.code_at", code=code, place=place) if place else code
+
+    def source(self, source: Source) -> str:
+        """Return a statement's text and where it stands."""
+        code = visible(source.code or "", self.chars)
+        return say("label.code_at", code=code, place=self.line_of(source))
+
+    def statement(self, call: Call) -> str:
+        """Return the user's statement that a call stands in, and where: torch's own calls in a
+        function of torch have no code of their own."""
+        frames = call.source.frames if call.source else ()
+        return self.frame(frames[0]) if frames else self.at(call)
+
+    def frame(self, frame: Frame) -> str:
+        """Return a statement under which a call ran, and where it stands."""
+        place = f"{file_of(frame.file)}{say('label.line', line=frame.line)}"
+        code = visible(frame.code, self.chars)
+        return say("label.code_at", code=code, place=place) if code else place
 
     def where_off(self, call: Call) -> str:
         """Return where gradients were switched off around a call: ``cell [4] line 2``; "" where

@@ -107,6 +107,133 @@ def told(one: Fix) -> tuple[Explanation, bool]:
 
 # --- what asks for no gradient --------------------------------------------------------------------
 
+# --- what the account of the steps, and what the program did on purpose, led to -------------------
+
+fix(
+    "not_in_loss/result_in_no_loss",
+    "penalty",
+    "net.weight.grad[0, 0] != 1",
+    """
+net = nn.Linear(2, 1)
+out = net(torch.ones(1, 2))
+penalty = out.pow(2)
+loss = out.sum()
+loss.backward()
+""",
+    ("add it to the loss", "loss = out.sum()", "loss = out.sum() + penalty.sum()"),
+    (
+        "call backward on it too",
+        "loss.backward()",
+        "(loss + 0).backward(retain_graph=True)\npenalty.backward()",
+    ),
+)
+fix(
+    "non_leaf/result_unused_yet",
+    "h",
+    "h.grad is not None or w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w * 2
+""",
+    ("read .grad of w", "h = w * 2", "h = w * 2\nh.sum().backward()"),
+    ("h.retain_grad()", "h = w * 2", "h = w * 2\nh.retain_grad()\nh.sum().backward()"),
+)
+fix(
+    "no_backward_yet/taken_before_step",
+    "net.weight",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.weight.detach().clone()
+net(torch.ones(1, 2)).sum().backward()
+net.weight.grad = None
+opt.step()
+""",
+    ("leave that out", "net.weight.grad = None\n", ""),
+)
+fix(
+    "not_moved/held_by_none_asked",
+    "opt, other",
+    "not other.weight.equal(before)",
+    """
+net, other = nn.Linear(2, 1), nn.Linear(2, 1)
+before = other.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(1, 2)
+(net(x) - other(x)).pow(2).sum().backward()
+opt.step()
+""",
+    (
+        "opt.add_param_group() with it",
+        "x = torch",
+        "opt.add_param_group({'params': other.parameters()})\nx = torch",
+    ),
+    (
+        "an optimizer of its own",
+        "opt.step()",
+        "opt.step()\ntorch.optim.SGD(other.parameters(), lr=0.1).step()",
+    ),
+)
+fix(
+    "changed_by_hook/moved_all_the_same",
+    "net, loss",
+    "net.weight.equal(before)",
+    """
+net = nn.Linear(2, 2)
+before = net.weight.detach().clone()
+net.weight.register_hook(lambda g: torch.zeros_like(g))
+opt = torch.optim.SGD(net.parameters(), lr=0.1, weight_decay=0.1)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+    ("weight_decay=0", "weight_decay=0.1", "weight_decay=0"),
+    (
+        "requires_grad_(False) before the forward",
+        "net.weight.register_hook(lambda g: torch.zeros_like(g))",
+        "net.weight.requires_grad_(False)",
+    ),
+    (
+        "write the kept numbers back",
+        "opt.step()",
+        "opt.step()\nwith torch.no_grad(): net.weight.copy_(before)",
+    ),
+)
+fix(
+    "freeze_without_effect/on_another",
+    "net, loss",
+    "not net[0].weight.requires_grad",
+    """
+other, net = (nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)) for _ in range(2))
+def freeze(model):
+    for p in other[0].parameters():
+        p.requires_grad_(False)
+freeze(net)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    ("walk over that one", "in other[0]", "in model[0]"),
+)
+fix(
+    "constant_summand/new_leaf",
+    "net, loss",
+    "not net.weight.grad.allclose(torch.ones(1, 2))",
+    """
+net = nn.Linear(2, 1)
+out = net(torch.ones(1, 2))
+numbers = out.detach().numpy()
+size = torch.tensor(numbers, requires_grad=True).squeeze().pow(2)
+loss = out.sum() + size
+loss.backward()
+""",
+    (
+        "compute size from the tensors themselves",
+        "torch.tensor(numbers, requires_grad=True)",
+        "out",
+    ),
+)
+
 fix(
     "frozen/not_asking",
     "net.weight",
@@ -2164,32 +2291,6 @@ opt = torch.optim.SGD([t for t in [w] if t.requires_grad], lr=0.1)
     ("nn.Parameter(…)", "torch.ones(2)", "nn.Parameter(torch.ones(2))"),
 )
 fix(
-    "extra_gradient/twin",
-    "q, target",
-    "target.weight.grad is None or not target.weight.equal(before)",
-    """
-q, target = nn.Linear(2, 1), nn.Linear(2, 1)
-before = target.weight.detach().clone()
-opt = torch.optim.SGD(q.parameters(), lr=0.1)
-x = torch.ones(3, 2)
-value = target(x)
-loss = (q(x) - value).pow(2).sum()
-loss.backward()
-opt.step()
-""",
-    ("value.detach()", "- value", "- value.detach()"),
-    (
-        "torch.no_grad()",
-        "value = target(x)",
-        "with torch.no_grad(): value = target(x)",
-    ),
-    (
-        "add_param_group()",
-        "x = torch",
-        "opt.add_param_group({'params': target.parameters()})\nx = torch",
-    ),
-)
-fix(
     "freeze_without_effect/wrapped",
     "net",
     "not net.w.requires_grad",
@@ -2584,7 +2685,7 @@ fix(
 encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
 opt = torch.optim.SGD(encoder.parameters(), lr=0.1)
 z = encoder(torch.ones(1, 2))
-first_loss = z.sum() + head(z).sum()
+first_loss = z.sum()
 first_loss.backward(retain_graph=True)
 first = encoder.weight.grad.clone()
 second_loss = head(z).pow(2).sum()
@@ -2851,9 +2952,9 @@ loss.backward()
 fix(
     "first_order/in_loss",
     "w, loss",
-    "w.grad.allclose(torch.tensor([0.4]))",
+    "w.grad.allclose(torch.tensor([0.4, -0.2]))",
     """
-w = torch.tensor([1.0], requires_grad=True)
+w = torch.tensor([1.0, 2.0], requires_grad=True)
 g, = torch.autograd.grad(w.pow(3).sum(), w)
 loss = (w - 0.1 * g).sum()
 loss.backward()

@@ -936,4 +936,4 @@ def test_a_loss_that_was_forgotten_is_a_further_line(name: str, used: bool, is_t
 
     found = told(program)
     assert found.cause == "healthy"
-    assert ("goes into no backward" in str(found)) is is_told
+    assert ("goes into no loss" in found.verdict) is is_told

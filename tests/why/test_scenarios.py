@@ -133,7 +133,8 @@ WORDS = {  # what the answer says, and after "not:" what it must not say
     "loss_over_an_empty_selection": "The loss is NaN, although the gradients are finite",
     "loss_that_was_told_to_require_grad": "2 trainable parameters: 0 reached",
     "centers_of_a_loss_module_in_no_optimizer": (
-        "No optimizer that is known here holds criterion.c."
+        "No optimizer that is known here holds criterion.c, so no step moves it; "
+        "Made without it: opt = torch.optim.SGD(net.parameters(), 0.1) (line 10)"
     ),
     "constructor_inside_the_recording": (
         "net.lora.q.weight; net.scales.0; net.lora and net.scales: a plain"

@@ -31,12 +31,17 @@ class Variant(NamedTuple):
 # notes that these healthy programs give no reason for
 OBSERVED = {Cause.EXTRA_GRADIENT, Cause.KEPT_OFF}
 VARIANTS: list[Variant] = []
+UNUSED: list[tuple[str, str]] = []  # in each a loss trains a target, and no step uses that
 HEALTHY: list[tuple[str, str]] = []
 MARK = "# here"
 
 
 def variant(name: str, found: str, program: str) -> None:
     VARIANTS.append(Variant(name, found, program))
+
+
+def unused(name: str, program: str) -> None:
+    UNUSED.append((name, program))
 
 
 def healthy(name: str, program: str) -> None:
@@ -333,10 +338,9 @@ for name, line, loss in (
         "(q - y).abs().mean()",
     ),
 ):
-    variant(f"target: {name}", "extra_gradient/twin", TARGET.format(line=line, loss=loss, then=""))
-variant(
+    unused(f"target: {name}", TARGET.format(line=line, loss=loss, then=""))
+unused(
     "target: attributes of an agent, whose forward is called",
-    "extra_gradient/twin",
     """
 class Agent:
     def __init__(self):
@@ -852,6 +856,21 @@ healthy(
     SUMMED.format(second="second_loss = head(z.detach()).pow(2).mean()", step=STEPS),
 )
 
+REAL_AND_FALSE = """
+net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    real_loss = nn.functional.softplus(-net(torch.randn(4, 3))).mean()
+    real_loss.backward()
+    print([p.grad.norm() for p in net.parameters()])
+    false_loss = nn.functional.softplus(net(torch.randn(4, 3))).mean()
+    false_loss.backward()
+    opt.step()
+    print([p.grad.norm() for p in net.parameters()])
+"""
+healthy("summed: on real and on false data", REAL_AND_FALSE)
+
 # --- the tests ------------------------------------------------------------------------------------
 
 
@@ -862,6 +881,16 @@ def test_a_fault_is_told_in_whatever_shape_it_comes(one: Variant) -> None:
     lines = one.program.splitlines()
     marked = {n for n, line in enumerate(lines, 1) if line.endswith(MARK)}
     assert marked <= set(answer.lines), f"{marked}: {answer.lines}\n{answer}"
+
+
+@pytest.mark.parametrize("program", [p for _, p in UNUSED], ids=[n for n, _ in UNUSED])
+def test_gradients_of_a_target_that_no_step_uses_are_no_fault(program: str) -> None:
+    answer = asked(program)
+    assert answer.cause == "healthy", answer
+    assert "no step uses it" in answer.verdict, answer
+    lines = program.splitlines()
+    marked = {n for n, line in enumerate(lines, 1) if line.endswith(MARK)}
+    assert marked <= set(answer.lines), answer
 
 
 def test_what_a_checkpoint_does_not_hand_on_is_not_called_marked() -> None:

@@ -6,10 +6,12 @@ What may be said of a way that is not there: NOTE [what is proven] in ``graph/fl
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Cut, Node, NodeKind, SavedState, Tensor
+from gradviz.graph.records import Call, Cut, Graph, Node, NodeKind, SavedState, Tensor
+from gradviz.graph.training import Did, Training
 from gradviz.why.doubts import unspent
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Asked
@@ -18,7 +20,23 @@ from gradviz.words.speech import say
 
 
 class Gradients(Zeros):
-    """What is proven of the gradients of one graph; each rule is asked about one tensor."""
+    """What is proven of the gradients of one graph; each rule is asked about one tensor.
+
+    Args:
+        graph, losses, zeros, still: see ``Paths``.
+        training: what the recorded steps did with gradients; left out, what the graph alone shows.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        losses: Sequence[int] = (),
+        zeros: Iterable[int] = (),
+        still: Iterable[int] = (),
+        training: Training | None = None,
+    ) -> None:
+        super().__init__(graph, losses, zeros, still)
+        self.training = training or Training(self.facts, {})
 
     def since_cleared(self, asked: Asked) -> Gradients | None:
         """Ask of the backwards after the call that cleared its .grad, where no loss was given:
@@ -29,7 +47,9 @@ class Gradients(Zeros):
             self.graph.call[b.call_id] for b in self.graph.backwards if b.call_id > cleared[0].id
         ]
         losses = [i for call in later for i in call.inputs[:1]]
-        return Gradients(self.graph, losses, self.zeros, self.still) if later else None
+        return (
+            Gradients(self.graph, losses, self.zeros, self.still, self.training) if later else None
+        )
 
     # --- it asks for no gradient ------------------------------------------------------------------
 
@@ -46,6 +66,12 @@ class Gradients(Zeros):
     def cut_off(self, asked: Asked) -> bool:
         """Say whether a recording proves that no path leads from the loss to it."""
         return self.recorded and self.unreached(asked)
+
+    def is_whole_for(self, asked: Asked) -> bool:
+        """Say whether the recording shows all that leads from a tensor to a loss: nothing of the
+        loss is older than the recording, and no value of it went there."""
+        behind = self.flow.behind
+        return self.flow.is_whole and all(t.id not in behind for t in self.states(asked))
 
     def should_be_filled(self, asked: Asked) -> bool:
         """Say whether no path leads to it, though its .grad would be kept."""
@@ -133,6 +159,26 @@ class Gradients(Zeros):
             return False
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         return any(b.call_id >= cleared.id and end[0] in self.facts.may_have_run(b) for b in runs)
+
+    def used_before(self, asked: Asked) -> Call | None:
+        """Return the last backward of an earlier iteration of the same loss that brought it a
+        gradient which a step used."""
+        keys = {self.loss_key(i) for i in self.losses}
+        states = self.states(asked)
+        piles = self.training.sums_used.get(states[-1].object_id, ()) if states else ()
+        calls = [m.call for pile in piles for m in pile.added]
+        alike = [c for c in calls if c.inputs and self.loss_key(c.inputs[0]) in keys]
+        return alike[-1] if alike else None
+
+    def set_to_none(self, asked: Asked) -> Call | None:
+        """Return the line of the program's own that set a .grad of zeros to None, where no backward
+        filled it since."""
+        states = self.states(asked)
+        moments = self.training.moments.get(states[-1].object_id, []) if states else []
+        if [m.did for m in moments[-2:]] != [Did.CLEARED, Did.CLEARED]:
+            return None
+        call = moments[-1].call
+        return call if call.function == "grad" and not call.bookkeeping else None
 
     @cached_property
     def withheld(self) -> set[tuple[int, int]]:

@@ -37,6 +37,23 @@ def used_then_cleared(gradients: Gradients, asked: Asked) -> Explanation | None:
     return used(gradients, asked, CHECKED_IN_LOSS)
 
 
+def trained_before(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that an earlier iteration of the same loss trained it: the last one took another way."""
+    backward = gradients.used_before(asked)
+    if backward is None:
+        return None
+    call = gradients.set_to_none(asked)
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "set_aside" if call else "trained_before",
+        calls=[call or backward],
+        checked=("frozen", "never_tracked"),
+        code=gradients.words.code(call),
+        place=gradients.words.where(backward),
+    )
+
+
 def used(gradients: Gradients, asked: Asked, checked: tuple[str, ...]) -> Explanation | None:
     """Say that all is well where a step came between the last backward and the clearing."""
     cleared = gradients.cleared(asked)

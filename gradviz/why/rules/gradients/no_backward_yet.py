@@ -4,7 +4,8 @@ Knows no torch."""
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import NodeKind
+from gradviz.graph.records import Call, NodeKind
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -15,7 +16,27 @@ def cleared_unused(gradients: Gradients, asked: Asked) -> Explanation | None:
     if (cleared := gradients.cleared(asked)) is None:
         return None
     call, stored = cleared
-    return gradients.answer(asked, Cause.NO_BACKWARD_YET, "cleared", calls=[call], stored=stored)
+    step = _step_of_others(gradients, call)
+    return gradients.answer(
+        asked,
+        Cause.NO_BACKWARD_YET,
+        "cleared" if step is None else "taken_before_step",
+        calls=[call],
+        stored=stored,
+        code=gradients.words.code(call),
+        step=gradients.words.code(step),
+        place=gradients.words.where(step),
+    )
+
+
+def _step_of_others(gradients: Gradients, cleared: Call) -> Call | None:
+    """Return the first step after a line of the program's own that set a gradient to None: it moved
+    others."""
+    if cleared.function != "grad" or cleared.bookkeeping:
+        return None
+    every = (m for row in gradients.training.moments.values() for m in row)
+    steps = [m.call for m in every if m.did is Did.STEPPED and m.call.id > cleared.id]
+    return min(steps, key=lambda call: call.id, default=None)
 
 
 def given_back(gradients: Gradients, asked: Asked) -> Explanation | None:

@@ -54,9 +54,7 @@ def only_copied(gradients: Gradients, asked: Asked) -> Explanation | None:
 
 def not_whole(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that the recording does not show the whole way of its value."""
-    if gradients.flow.is_whole and gradients.flow.behind.isdisjoint(
-        t.id for t in gradients.states(asked)
-    ):
+    if gradients.is_whole_for(asked):
         return None
     return gradients.answer(
         asked,

@@ -103,8 +103,22 @@ def made_non_leaf(gradients: Gradients, asked: Asked) -> Explanation | None:
     )
 
 
+def in_no_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell of a result that no backward comes to: nothing that was made from it is in a loss."""
+    if not gradients.cut_off(asked) or not gradients.is_whole_for(asked):
+        return None
+    return gradients.answer(
+        asked,
+        Cause.NOT_IN_LOSS,
+        "result_in_no_loss",
+        calls=calls_that_made(gradients, asked),
+        checked=("never_tracked",),
+        leaves=several(gradients.leaves_of(asked)) or say("gradient.the_leaves"),
+    )
+
+
 def is_a_result(gradients: Gradients, asked: Asked) -> Explanation:
-    """Tell that its gradient goes on to the leaves."""
+    """Tell that its gradient goes on to the leaves, or would, where no loss is known."""
     leaves = gradients.leaves_of(asked)
     unnamed = behind_is_unnamed(gradients, asked)
     return gradients.answer(
@@ -112,7 +126,9 @@ def is_a_result(gradients: Gradients, asked: Asked) -> Explanation:
         Cause.NON_LEAF,
         "result_like_leaf"
         if like_leaf_above(gradients, asked)
-        else ("result_of_unnamed" if unnamed else "result"),
+        else "result_of_unnamed"
+        if unnamed
+        else ("result" if gradients.reaches(asked) else "result_unused_yet"),
         calls=calls_that_made(gradients, asked),
         checked=checked_of_result(gradients, asked),
         leaves=several(leaves) if leaves else say("gradient.the_leaves"),

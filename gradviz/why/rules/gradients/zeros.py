@@ -277,11 +277,17 @@ class Zeros(Paths):
         if not slots:
             return None
         nodes = [self.graph.node[i] for i in dict.fromkeys(node_id for node_id, _ in slots)]
-        hooked = self.hook_stands_at(asked, slots)
+        if self.hook_stands_at(asked, slots):
+            return self.answer(
+                asked,
+                Cause.CHANGED_BY_HOOK,
+                "to_zeros",
+                calls=self.hook_calls(asked),
+                nodes=[node.id for node in nodes],
+                checked=(*CHECKED_OF_ZEROS, "zero_slope"),
+                node=nodes[0].name,
+            )
         how = say("zero.came_as_zeros", node=nodes[0].name)
-        why = say("zero.something_between")
-        if hooked:
-            why = say("zero.hook_between", it=asked.name)
         return self.answer(
             asked,
             Cause.ZERO_GRADIENT,
@@ -289,11 +295,18 @@ class Zeros(Paths):
             calls=self.calls_in_order(nodes),
             nodes=[node.id for node in nodes],
             checked=(*CHECKED_OF_ZEROS, "zero_slope"),
-            sure=Sure.PROVEN if hooked else Sure.LIKELY,
+            sure=Sure.LIKELY,
             zeros=say("zero.everywhere", how=how),
-            why=[why],
+            why=[say("zero.something_between")],
             mend="",
         )
+
+    def hook_calls(self, asked: Asked) -> list[Call]:
+        """Return the calls that put hooks on the gradient of the tensor."""
+        objects = {t.object_id for t in self.states(asked)}
+        hooked = self.facts.hooks
+        calls = (e.call_id for e in hooked if self.graph.tensor[e.tensor_id].object_id in objects)
+        return [self.graph.call[i] for i in calls]
 
     def hook_stands_at(self, asked: Asked, slots: Sequence[Slot]) -> bool:
         """Say whether all these edges lead to the tensor itself, and it has a hook."""
@@ -785,10 +798,10 @@ def _some(texts: Sequence[str | None], norms: Sequence[str | None]) -> list[bool
     >>> _some(["(9,)", "(9,)"], ["0", "0.5"])
     [False, True]
     """
-    return [_is_some(text or "", norm) for text, norm in zip_longest(texts, norms)]
+    return [is_some(text or "", norm) for text, norm in zip_longest(texts, norms)]
 
 
-def _is_some(text: str, norm: str | None) -> bool | None:
+def is_some(text: str, norm: str | None) -> bool | None:
     """Say whether a gradient is not all zeros, from its preview or else its norm."""
     if not unread(text):
         return bool(re.search("[1-9ni]", text))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.moving import STAYS, Move
 from gradviz.why.rules.optimizers.optimizers import _at_the_same
 from gradviz.why.rules.optimizers.schedules import groups_at_zero
 from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
+from gradviz.why.subjects import held_by
+from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -45,6 +49,17 @@ def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
     outside = case.outside
     if not outside or not of_another_model(case, outside):
         return None
+    moved = _moved_by_them(case)
+    if moved:
+        fixed = case.answer(
+            Cause.NOT_MOVED,
+            "held_by_none_asked",
+            optimizers=case.optimizer_names,
+            names=pattern([row.name for row in outside]),
+            n=len(outside),
+            others=pattern(moved),
+        )
+        return _at_the_same(found, fixed)._replace(where="", more=())
     told = case.answer(
         Cause.NOT_MOVED,
         "holds_none",
@@ -52,6 +67,23 @@ def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
         names=pattern([row.name for row in outside]),
     )
     return _at_the_same(found, told)._replace(where="", more=())
+
+
+def _moved_by_them(case: Case) -> list[str]:
+    """Return the names of what the optimizers hold and recorded steps of theirs moved: then they
+    were made for that."""
+    if case.recording is None:
+        return []
+    facts, words, find = Facts.of(case.graph), Words(case.graph), case.recording.find
+    states = [t for p in held_by(case.optimizers).values() if (t := find(p)) is not None]
+    moments = case.training.moments
+    stepped = [
+        t
+        for t in states
+        if any(m.did is Did.STEPPED for m in moments.get(t.object_id, ()))
+        and facts.accumulate_node.get(t.object_id) in facts.ran
+    ]
+    return [words.name(t.id) for t in stepped]
 
 
 def of_another_model(case: Case, outside: list[Move]) -> bool:

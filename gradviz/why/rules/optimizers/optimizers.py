@@ -3,15 +3,16 @@ step moves."""
 
 from __future__ import annotations
 
+import ast
 from functools import cached_property
 from typing import Any
 
 import torch
 
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Source, Tensor
 from gradviz.names.statements import Statements
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import pattern
 from gradviz.why.moving import MOVES, Move, Moves, will_it_move
 from gradviz.why.paths import Paths
@@ -150,9 +151,28 @@ class Optimizers(Subjects):
         if not new or self.optimizers:  # left out by intention?
             return None
         name = self.paths.words.name
-        names = [self.called.get(i) or name(state.id) for i, state in new.items()]
-        note = say("entry.not_held", names=pattern(names))
-        return self.beside(found, note)
+        names = pattern([self.called.get(i) or name(state.id) for i, state in new.items()])
+        made = [place for o in self.known_optimizers for place in self.where_made(o)]
+        if not made:
+            return self.beside(found, say("entry.not_held", names=names))
+        words = self.paths.words
+        note = say(
+            "entry.not_held_by",
+            names=names,
+            n=len(new),
+            made=[words.source(place) for place in made],
+            optimizer=self.optimizer_name(self.known_optimizers[0]),
+        )
+        lines = (*found.lines, *lines_of((), made))
+        return self.beside(found, note)._replace(lines=tuple(dict.fromkeys(lines)))
+
+    def where_made(self, optimizer: Any) -> list[Source]:
+        """Return the one statement that binds the name of an optimizer to what a call made."""
+        name = self.called.get(id(optimizer), "")
+        _, dot, attribute = name.rpartition(".")
+        bound = self.statements.sets(attribute) if dot else self.statements.binds(name)
+        places = [place for place, node in bound if isinstance(node.value, ast.Call)]
+        return places if len(places) == 1 else []
 
     def reached_leaves(self, paths: Paths) -> dict[int, tuple[Any, Tensor]]:
         """Return the living leaves that the loss reaches and their states, by identity."""

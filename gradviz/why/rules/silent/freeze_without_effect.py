@@ -6,22 +6,23 @@ Each rule takes what is asked about and returns what it can prove, and nothing o
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
 
-from gradviz.graph.facts import DETACHED, grouped
+from gradviz.graph.facts import DETACHED, Facts, grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import line_of
-from gradviz.names.statements import code_of_function
+from gradviz.names.statements import code_of_function, source_of
+from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.subjects import parameters_of
 
 FLAG = "requires_grad"
@@ -198,6 +199,94 @@ def _flag_lines(asked: Silent) -> dict[Any, Source]:
 def _stands_alone(node: ast.Call) -> bool:
     """Say whether a call is a whole statement."""
     return isinstance(getattr(node, "parent", None), ast.Expr)
+
+
+# --- a flag of another network --------------------------------------------------------------------
+
+
+def on_another(asked: Silent) -> Explanation | None:
+    """Tell of flags that were switched off in a module which nothing used, while one that is built
+    alike was trained with all of its flags on."""
+    parts = list(_owners(asked))
+    off = {leaf: row[-1][0] for leaf, row in _switched(asked).items() if not row[-1][1]}
+    for other in parts:
+        paths = [path for path, p in other.parameters.items() if p in off]
+        is_whole = len(paths) == len(other.build)  # a target, a teacher or an average that rests
+        if not paths or is_whole or any(_is_used(asked.facts, p) for p in other.objects):
+            continue
+        part = next((p for p in parts if _trains(asked, p, other, paths)), None)
+        if part is not None:
+            return _on_another(asked, other, part, paths, off)
+    return None
+
+
+def _trains(asked: Silent, part: Owner, other: Owner, paths: Sequence[str]) -> bool:
+    """Say whether a module is built like another and asked about, and trains all of some
+    parameters."""
+    mine = [part.parameters.get(path) for path in paths]
+    is_asked = not asked.wanted or not asked.wanted.isdisjoint(p for p in mine if p is not None)
+    return part.build == other.build and is_asked and asked.facts.leaves_filled.issuperset(mine)
+
+
+def _on_another(
+    asked: Silent, other: Owner, part: Owner, paths: Sequence[str], off: Mapping[int, Call]
+) -> Explanation:
+    """Tell of flags that were switched off in another module than the one that trains."""
+    calls = [off[other.parameters[path]] for path in paths]
+    mine = [part.parameters[path] for path in paths]
+    return asked.answer(
+        Cause.FREEZE_WITHOUT_EFFECT,
+        "on_another",
+        calls=lines_once(calls),
+        statements=_mentioned_around(asked, other.name, calls[0]),
+        tensors=asked.states_of(mine),
+        names=asked.names_of(mine),
+        n=len(mine),
+        model=part.name,
+        other=other.name,
+    )
+
+
+def _mentioned_around(asked: Silent, name: str, call: Call) -> list[Source]:
+    """Return where a variable stands last above a call, in the function of that."""
+    source = call.source
+    if source is None or not source.frames:
+        return []
+    scope = source.frames[0].scope
+    named = ((file, node) for file, node in asked.statements.nodes(ast.Name) if node.id == name)
+    places = (source_of(file, node) for file, node in named)
+    return [
+        place for place in places if place.file == source.file and scope <= place.line < source.line
+    ][-1:]
+
+
+class Owner(NamedTuple):
+    """A module with a name: the object ids of its parameters by path, and how it is built."""
+
+    name: str
+    parameters: Mapping[str, int]
+    build: Mapping[str, torch.Size | None]
+
+    @property
+    def objects(self) -> Iterable[int]:
+        """Its parameters, by object id."""
+        return self.parameters.values()
+
+
+def _owners(asked: Silent) -> Iterator[Owner]:
+    """Yield the modules that are known or asked about, each as far as the recording met it."""
+    known = {n: m for n, m in asked.known.items() if isinstance(m, torch.nn.Module)}
+    for name, module in {**known, **asked.modules}.items():
+        named = dict(module.named_parameters())
+        objects = {n: i for n, p in named.items() if (i := asked.object_of(p)) is not None}
+        yield Owner(
+            name, objects, {n: read(partial(getattr, p, "shape")) for n, p in named.items()}
+        )
+
+
+def _is_used(facts: Facts, leaf: int) -> bool:
+    """Say whether a recorded call did more with a leaf than to set its flag."""
+    return any(c.function not in _FLAGS for c in facts.readers.get(leaf, ()))
 
 
 # --- a freeze that was undone ---------------------------------------------------------------------

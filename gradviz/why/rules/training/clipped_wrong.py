@@ -4,7 +4,7 @@ scaled, or once for each of several backwards."""
 from __future__ import annotations
 
 import gc
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ def clipped_too_late(asked: Silent) -> Explanation | None:
     training = asked.training
     late = {i: call for i in asked.leaves if (call := training.changed_too_late(i))}
     late = {i: call for i, call in late.items() if _is_clip(asked, call)}
+    late = {i: call for i, call in late.items() if not _was_for_others(asked, call, late)}
     if late:
         call = next(iter(late.values()))
         return asked.answer(
@@ -36,6 +37,18 @@ def clipped_too_late(asked: Silent) -> Explanation | None:
             **_clip(asked, call),
         )
     return _clipped_nothing(asked)
+
+
+def _was_for_others(asked: Silent, clip: Call, clipped: Collection[int]) -> bool:
+    """Say whether a clip stands between a backward and a step of other leaves, which have their
+    gradients from there: it is in time, and clips the wrong ones."""
+    for leaf, every in asked.training.moments.items():
+        before = [m for m in every if m.call.id < clip.id][-1:]
+        after = next((m for m in every if m.call.id > clip.id), None)
+        has_come = bool(before) and before[0].did is Did.ADDED
+        if leaf not in clipped and has_come and after is not None and after.did is Did.STEPPED:
+            return True
+    return False
 
 
 def _clipped_nothing(asked: Silent) -> Explanation | None:

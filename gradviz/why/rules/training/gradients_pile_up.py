@@ -58,6 +58,8 @@ def _of_losses(asked: Silent, found: dict[int, list[Moment]]) -> Explanation | N
         return None
     row = max(found.values(), key=len)
     losses = list(dict.fromkeys(asked.words.name(m.call.inputs[0]) for m in row))
+    if not _reach_apart(asked, row):
+        return None
     return asked.answer(
         Cause.EXTRA_GRADIENT,
         "summed",
@@ -67,6 +69,26 @@ def _of_losses(asked: Silent, found: dict[int, list[Moment]]) -> Explanation | N
         first=losses[0],
         others=losses[1:],
     )
+
+
+def _reach_apart(asked: Silent, row: list[Moment]) -> bool:
+    """Say whether some backwards were not added up everywhere that they brought gradients to: those
+    that were, as a discriminator's on real and on false data, are parts of one loss."""
+    runs = {moment.run for moment in row}
+    sums = [s for every in asked.training.moments.values() for s in _sums(every)]
+    return any(s & runs and not runs <= s for s in sums)
+
+
+def _sums(every: list[Moment]) -> Iterator[set[int | None]]:
+    """Yield the backwards that were added up to one gradient, each sum once."""
+    runs = set[int | None]()
+    for moment in every:
+        if moment.did is Did.ADDED and moment.onto:
+            runs.add(moment.run)
+        elif moment.did is not Did.CHANGED:
+            yield runs
+            runs = {moment.run} if moment.did is Did.ADDED else set()
+    yield runs
 
 
 def _is_sum_of_losses(asked: Silent, leaf: int, row: list[Moment]) -> bool:

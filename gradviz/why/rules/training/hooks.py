@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.preview import parts_of, unread
-from gradviz.graph.records import Changed, Source
+from gradviz.graph.preview import number, parts_of, unread
+from gradviz.graph.records import Call, Changed, Source
+from gradviz.graph.training import Did
 from gradviz.names.statements import (
     code_of_function,
     function_node,
@@ -18,7 +20,8 @@ from gradviz.names.statements import (
 )
 from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation
-from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.rules.gradients.zeros import is_some
+from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.words.words import way_of
 
 
@@ -49,6 +52,93 @@ def _reading(asked: Silent) -> Iterator[tuple[str, str, Source]]:
 
 
 # --- gradients that a hook changed ----------------------------------------------------------------
+
+
+def moved_all_the_same(asked: Silent) -> Explanation | None:
+    """Tell of a hook that makes zeros in the gradient of a parameter which its optimizer moves by
+    weight decay all the same."""
+    nodes = {e.node_id: e for e in asked.facts.changed.values()}
+    found = {n: m for n, event in nodes.items() if (m := _masked(asked, event)) is not None}
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    leaves = [asked.graph.tensor[asked.graph.node[n].leaf_id].object_id for n in found]
+    return asked.answer(
+        Cause.CHANGED_BY_HOOK,
+        "moved_all_the_same",
+        calls=lines_once(m.hook for m in found.values()),
+        statements=[] if first.made is None else [first.made],
+        tensors=asked.states_of(leaves),
+        names=asked.names_of(leaves),
+        n=len(leaves),
+        decay=first.decay,
+        step=asked.words.code(first.step),
+        place=asked.words.where(first.step),
+    )
+
+
+class Masked(NamedTuple):
+    """A parameter whose gradient a hook makes zeros in, and that a step moves.
+
+    Attributes:
+        hook: the call that put the hook there.
+        step: the last step that moved it.
+        decay: the weight decay of its optimizer, as a number.
+        made: the statement that made the optimizer, where the weight decay is known from there.
+    """
+
+    hook: Call
+    step: Call
+    decay: str
+    made: Source | None = None
+
+
+def _masked(asked: Silent, event: Changed) -> Masked | None:
+    """Return what is known of a leaf whose gradient a hook made zeros in, where the optimizer that
+    stepped it has a weight decay."""
+    leaf = asked.graph.node[event.node_id].leaf_id
+    hooks = [asked.graph.call[i] for i in event.hooks if i in asked.graph.call]
+    if leaf is None or not hooks or not asked.is_wanted(leaf):
+        return None
+    object_id = asked.graph.tensor[leaf].object_id
+    moments = asked.training.moments.get(object_id, ())
+    steps = [m.call for m in moments if m.did is Did.STEPPED]
+    if not steps or not _makes_zeros(asked, event, object_id):
+        return None
+    for group in _groups_with(asked, object_id):
+        decay = group.get("weight_decay") or 0
+        return Masked(hooks[0], steps[-1], number(decay)) if decay else None
+    made = _decay_in_code(asked)
+    return Masked(hooks[0], steps[-1], made[1], made[0]) if made else None
+
+
+def _groups_with(asked: Silent, leaf: int) -> Iterator[dict[str, Any]]:
+    """Yield the parameter groups of the known optimizers that hold a leaf."""
+    for optimizer in asked.known.values():
+        groups = optimizer.param_groups if isinstance(optimizer, torch.optim.Optimizer) else ()
+        yield from (g for g in groups if any(asked.object_of(p) == leaf for p in g["params"]))
+
+
+def _decay_in_code(asked: Silent) -> tuple[Source, str] | None:
+    """Return the one statement of the user's that gives an optimizer a weight decay which is not 0,
+    and that: the optimizer may be gone."""
+    found = [
+        (source_of(file, node), ast.unparse(keyword.value))
+        for file, node in asked.statements.nodes(ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "weight_decay" and ast.unparse(keyword.value) not in ("0", "0.0")
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _makes_zeros(asked: Silent, event: Changed, leaf: int) -> bool:
+    """Say whether a hook made zeros of all of a gradient, or of parts of it that is alive."""
+    norm = parts_of(event.after)[1] if unread(event.after) else None
+    if is_some(event.after, norm) is False:
+        return True
+    living = asked.recording.living() if asked.recording else ()
+    grads = (t.grad for t in living if t.is_leaf and asked.object_of(t) == leaf)
+    return any(grad is not None and bool((grad == 0).any()) for grad in grads)
 
 
 def changed(asked: Silent) -> Explanation | None:

@@ -108,7 +108,8 @@ class Case(Losses):
     @cached_property
     def gradients(self) -> Gradients:
         """What is proven of them one by one."""
-        return Gradients(self.graph, self.loss_ids, *self.zeros(self.targets_asked))
+        zeros, still = self.zeros(self.targets_asked)
+        return Gradients(self.graph, self.loss_ids, zeros, still, self.training)
 
     @property
     def weights(self) -> list[Asked]:
@@ -131,6 +132,7 @@ class Case(Losses):
         no_grad that no optimizer holds is no fault."""
         told = targets.without_targets(self, self.told, self.gradients)
         told = targets.trained_apart(self, told, self.gradients)
+        told = targets.in_turn(told, self.gradients)
         held = held_by(self.known_optimizers)
         if self.in_particular or not held or not any(e.cause.level is Level.FINE for _, e in told):
             return told
@@ -277,7 +279,7 @@ class Case(Losses):
 
     def hides_more(self, found: Explanation) -> bool:
         """Say whether something graver may be behind the answer so far."""
-        if found.cause.level <= Level.NOTE:
+        if found.cause.level <= Level.NOTE or found.form == "result_in_no_loss":
             return True
         losses = {id(t) for t in self.losses}
         # a tensor that asks for no gradient may be a snapshot
@@ -422,7 +424,9 @@ class Case(Losses):
         first, *rest = found.odd
         displaced = (text for text in (found.verdict, found.why) if text)
         more = (*displaced, *found.more)
-        return found._replace(verdict=first, why="", mend="", odd=tuple(rest), more=more)
+        return found._replace(
+            verdict=first, why="", mend="", odd=tuple(rest), more=more, is_observed=True
+        )
 
     def with_doubts(
         self, healthy: Explanation, paths: Gradients, target_ids: Iterable[int]

@@ -10,6 +10,7 @@ from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import repair
+from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.summands import Constant, Summands
 from gradviz.words.words import Words, reason_of
 
@@ -42,6 +43,29 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
             trained=list(dict.fromkeys(trained.values())),
             mend=repair(first, case.graph),
         )
+    return None
+
+
+def new_leaf(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a part of a loss whose gradient ends in a tensor that was made of numbers, when those
+    of what is trained had left torch."""
+    words = Words(case.graph)
+    for loss in case.every_loss:
+        parts = Summands(Flow(case.graph, [loss])).new_leaves()
+        part = next((p for p in parts if concerns(case, loss, p)), None)
+        if part is not None:
+            trained = {t.id: words.name(t.id) for c in part.cuts for t in lost(case, c)}
+            return case.answer(
+                Cause.CONSTANT_SUMMAND,
+                "new_leaf",
+                calls=lines_once([*(case.graph.call[c.call_id] for c in part.cuts), part.call]),
+                cuts=part.cuts,
+                tensor_ids=[loss],
+                loss=words.name(loss),
+                part=part.name,
+                code=words.code(part.call),
+                trained=list(dict.fromkeys(trained.values())),
+            )
     return None
 
 

@@ -12,7 +12,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import STEPS, Did
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import pattern
 from gradviz.why.rules.whole.one_network import is_copy_of
 from gradviz.words.speech import say
@@ -53,12 +53,27 @@ class Meeting(NamedTuple):
 
 
 def twin_trained(case: Case, found: Explanation) -> Explanation | None:
-    """Tell of a network that a loss sends gradients to, that no optimizer has, and that is built
-    like one that an optimizer has and that the loss trains beside it: a target would get none."""
+    """Return the same answer, with a network that a loss sends gradients to, that no optimizer has,
+    and that is built like one that an optimizer has and that the loss trains beside it: no step
+    uses these gradients, and a target would get none."""
     moments = case.training.moments
     stepped = {i for i, every in moments.items() if any(m.did is Did.STEPPED for m in every)}
     met = next(_met(case, _twins(case, stepped)), None)
-    return None if met is None else _told(case, met, _filled(case, met.target))
+    if met is None:
+        return None
+    facts, words = Facts.of(case.graph), Words(case.graph)
+    value, maker = _value_of(case, met)
+    line = say(
+        "losses.twin",
+        names=pattern(_names_of(case, _filled(case, met.target))),
+        loss=words.name(facts.losses[-1]),
+        target=met.target.name,
+        other=met.learner.name,
+        value=value,
+        place=words.where(maker),
+    )
+    lines = dict.fromkeys([*found.lines, *lines_of([maker] if maker else [])])
+    return case.beside(found, line)._replace(lines=tuple(lines))
 
 
 def target_held(case: Case, found: Explanation) -> Explanation | None:
@@ -67,7 +82,7 @@ def target_held(case: Case, found: Explanation) -> Explanation | None:
     for it, that is told beside what was found."""
     for met in _met(case, _held_twins(case)):
         if _is_written_from(case, met.target, met.learner):
-            return _told(case, met, met.target.objects, is_held=True)
+            return _told(case, met, met.target.objects)
         if case.recorded_and_fine(found):
             target, other = met.target.name, met.learner.name
             return case.beside(found, say("losses.twin_held", target=target, other=other))
@@ -188,20 +203,33 @@ def _results(facts: Facts, call: Call) -> list[Tensor]:
     return [t for t in inputs if t.requires_grad and not t.is_leaf]
 
 
-def _told(case: Case, meeting: Meeting, objects: set[int], *, is_held: bool = False) -> Explanation:
-    """Tell of one such network."""
+def _told(case: Case, meeting: Meeting, objects: set[int]) -> Explanation:
+    """Tell of a target that learns."""
     facts, words = Facts.of(case.graph), Words(case.graph)
-    maker = facts.maker.get(meeting.value.id)
+    value, maker = _value_of(case, meeting)
     states = [facts.latest_state[i].id for i in sorted(objects)]
-    named = bool(meeting.value.name)
     return case.answer(
         Cause.EXTRA_GRADIENT,
-        "twin_held" if is_held else "twin",
+        "twin_held",
         calls=[c for c in (maker, meeting.call) if c is not None],
         tensor_ids=[meeting.value.id, *states],
-        names=pattern([words.name(i) for i in states]),
+        names=pattern(_names_of(case, objects)),
         loss=words.name(facts.losses[-1]),
         target=meeting.target.name,
         other=meeting.learner.name,
-        value=words.name(meeting.value.id) if named or maker is None else words.code(maker),
+        value=value,
     )
+
+
+def _value_of(case: Case, meeting: Meeting) -> tuple[str, Call | None]:
+    """Return what only the target made: its name or code, and the call that made it."""
+    facts, words = Facts.of(case.graph), Words(case.graph)
+    maker = facts.maker.get(meeting.value.id)
+    is_named = bool(meeting.value.name) or maker is None
+    return (words.name(meeting.value.id) if is_named else words.code(maker)), maker
+
+
+def _names_of(case: Case, objects: set[int]) -> list[str]:
+    """Return the names of some parameters."""
+    latest, words = Facts.of(case.graph).latest_state, Words(case.graph)
+    return [words.name(latest[i].id) for i in sorted(objects)]

@@ -4,6 +4,7 @@ what rests."""
 from __future__ import annotations
 
 import ast
+import re
 from itertools import permutations
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation
-from gradviz.why.many import Told
+from gradviz.why.many import IN_TURN, Told
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.gradients.kept_off import kept_and_trained
@@ -48,6 +49,23 @@ def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:
         for a, e in told
     ]
     return kept if case.in_particular or not reached else at_rest(case, kept, gradients)
+
+
+def in_turn(told: Told, gradients: Gradients) -> Told:
+    """Return answers, those of parameters as healthy that no call used, where others in their place
+    were used by one iteration and not by the next: of several ways each iteration takes one."""
+    changing = {_place_of(a.name) for a, e in told if e.form in IN_TURN}
+    return [
+        (a, gradients.answer(a, Cause.HEALTHY, "alternative", checked=("frozen",)))
+        if e.cause is Cause.BRANCH_NOT_TAKEN and _place_of(a.name) in changing
+        else (a, e)
+        for a, e in told
+    ]
+
+
+def _place_of(name: str) -> str:
+    """Return the name of a parameter without the numbers of the modules that it is in."""
+    return re.sub(r"\d+", "#", name)
 
 
 def at_rest(case: Losses, told: Told, gradients: Gradients) -> Told:

@@ -1,0 +1,1 @@
+"""What the recorded steps did, told where nothing is wrong by itself."""

@@ -1,0 +1,56 @@
+"""The account of a recording: what its steps and losses did, told beside gradients that are there.
+
+NOTE [why an account]: that gradients are there does not say whether they are the wanted ones, and
+no program says what it wants. So what the recording proves is told, in few lines, each with its
+line of code, and where it is the usual reason for a question also the condition under which it is a
+fault and the change that mends it. Nothing here is an alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.steps import Steps
+from gradviz.why.account.values import Values
+from gradviz.why.explanation import Explanation, lines_of
+from gradviz.words.words import Words
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+MOST = 6  # lines that are told
+
+
+def with_account(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with what the recorded steps and losses did."""
+    told = in_order(_remarks(case), _wanted(case))[:MOST]
+    if not told:
+        return None
+    first = [r.sentence for r in told if r.weight is not Weight.ORDINARY]
+    rest = [r.sentence for r in told if r.weight is Weight.ORDINARY]
+    weighty = [r for r in told if r.weight is not Weight.ORDINARY]
+    calls = [call for remark in weighty for call in remark.calls]
+    statements = [source for remark in weighty for source in remark.statements]
+    return found._replace(
+        odd=(*found.odd, *first),
+        more=(*found.more, *rest),
+        lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
+    )
+
+
+def _remarks(case: Case) -> Iterator[Remark]:
+    """Yield all that there is to tell."""
+    words = Words(case.graph)
+    steps = Steps(case.training, words)
+    trained = {used.leaf for used in steps.used}
+    yield from steps.remarks()
+    yield from Values(case.graph, words, case.statements, trained).remarks()
+
+
+def _wanted(case: Case) -> frozenset[int]:
+    """Return the objects that were asked about in particular."""
+    if not case.in_particular:
+        return frozenset()
+    return frozenset(case.graph.tensor[i].object_id for i in case.target_ids)

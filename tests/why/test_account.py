@@ -1,0 +1,270 @@
+"""Where nothing is wrong by itself, the recorded steps and losses are told: each line is true of
+torch's own numbers, and what does not stand in the program is not told."""
+
+from __future__ import annotations
+
+import pytest
+from test_symptom import asked
+
+HEAD = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+torch.manual_seed(0)
+"""
+NET = (
+    HEAD
+    + """
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(8, 3), torch.randint(2, (8,))
+"""
+)
+
+
+def line(program: str, text: str) -> int:
+    """Return the number of the one line that holds a text."""
+    (found,) = [n for n, one in enumerate(program.split("\n"), 1) if text in one]
+    return found
+
+
+# --- sums -----------------------------------------------------------------------------------------
+
+SUM = (
+    NET
+    + """
+for i in range(4):
+    loss = F.cross_entropy(net(x[2 * i : 2 * i + 2]), y[2 * i : 2 * i + 2]){scale}
+    loss.backward()
+{then}
+opt.step()
+"""
+)
+
+
+def test_a_step_that_used_the_sum_of_several_whole_losses_is_told() -> None:
+    program = SUM.format(scale="", then="")
+    answer = asked(program)
+    assert answer.cause == "healthy"
+    assert answer.is_observed
+    assert "used the sum of 4 backwards of loss" in answer.verdict
+    assert "divide the loss by 4" in answer.verdict
+    assert {line(program, "loss.backward()"), line(program, "opt.step()")} <= set(answer.lines)
+    # torch agrees: that step went four times as far as one of the whole batch
+    names: dict[str, object] = {}
+    whole = NET + "F.cross_entropy(net(x), y).backward()\ngrad = net[0].weight.grad"
+    exec(whole, names)
+    parts: dict[str, object] = {}
+    exec(program + "grad = net[0].weight.grad", parts)
+    assert parts["grad"].allclose(4 * names["grad"], atol=1e-6)  # type: ignore[attr-defined, operator]
+
+
+@pytest.mark.parametrize(
+    ("scale", "then"),
+    [(" / 4", ""), ("", "for p in net.parameters(): p.grad.div_(4)")],
+    ids=["each loss", "the sum"],
+)
+def test_a_sum_that_is_scaled_is_told_without_advice(scale: str, then: str) -> None:
+    answer = asked(SUM.format(scale=scale, then=then))
+    assert "used the sum of 4 backwards" in answer.verdict
+    assert "scaled by" in answer.verdict
+    assert "divide the loss by" not in str(answer)
+
+
+# --- gradients that nothing used ------------------------------------------------------------------
+
+GAN = (
+    HEAD
+    + """
+G, D = nn.Linear(2, 3), nn.Linear(3, 1)
+g_opt, d_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+for _ in range(2):
+    D.zero_grad()
+    d_loss = F.softplus(D(G(torch.randn(4, 2)).detach())).mean()
+    d_loss.backward()
+    d_opt.step()
+    G.zero_grad()
+    g_loss = F.softplus(-D(G(torch.randn(4, 2)))).mean()
+    g_loss.backward()
+    g_opt.step()
+"""
+)
+
+
+def test_gradients_that_were_cleared_unused_are_told() -> None:
+    answer = asked(GAN)
+    assert answer.cause == "healthy"
+    assert "g_loss" in answer.verdict
+    assert "sent a gradient to D.* too" in answer.verdict
+    assert "each step used the gradients of its own loss alone" in answer.verdict
+    assert "d_opt.step()" in str(answer)
+    assert {line(GAN, "g_loss.backward()"), line(GAN, "D.zero_grad()")} <= set(answer.lines)
+
+
+def test_where_every_gradient_is_used_nothing_is_said_to_be_cleared() -> None:
+    kept_off = GAN.replace("    g_loss =", "    D.requires_grad_(False)\n    g_loss =")
+    kept_off = kept_off.replace(
+        "    D.zero_grad()", "    D.requires_grad_(True)\n    D.zero_grad()"
+    )
+    assert "sent a gradient to" not in str(asked(kept_off))
+
+
+# --- clipping -------------------------------------------------------------------------------------
+
+CLIPPED = (
+    HEAD
+    + """
+policy, value = nn.Linear(3, 2), nn.Linear(3, 1)
+opt, value_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (policy, value))
+x = torch.randn(5, 3)
+for _ in range(2):
+    value_opt.zero_grad()
+    value_loss = value(x).pow(2).mean()
+    value_loss.backward()
+    value_opt.step()
+    opt.zero_grad()
+    loss = policy(x).pow(2).mean()
+    loss.backward()
+    nn.utils.clip_grad_norm_({what}.parameters(), 0.01)
+    opt.step()
+"""
+)
+
+
+def test_clipping_of_what_is_not_stepped_is_told() -> None:
+    program = CLIPPED.format(what="value")
+    answer = asked(program)
+    assert answer.cause == "healthy"
+    assert "clipped value.* only" in answer.verdict
+    assert "moved policy.*" in answer.verdict
+    assert line(program, "clip_grad_norm_") in answer.lines
+
+
+def test_clipping_of_what_is_stepped_is_not_told() -> None:
+    assert "clipped" not in str(asked(CLIPPED.format(what="policy")))
+
+
+# --- values in no loss ----------------------------------------------------------------------------
+
+PENALTY = (
+    NET
+    + """
+out = net(x)
+penalty = (out.pow(2).sum(1) - 1).pow(2)
+loss = F.cross_entropy(out, y){more}
+print(penalty.mean().item())
+opt.zero_grad()
+loss.backward()
+opt.step()
+"""
+)
+
+
+def test_what_is_called_a_penalty_and_is_in_no_loss_is_told() -> None:
+    program = PENALTY.format(more="")
+    answer = asked(program)
+    assert answer.cause == "healthy"
+    assert answer.verdict.startswith("penalty ")
+    assert "goes into no loss" in answer.verdict
+    assert "add it to loss" in answer.verdict
+    assert line(program, "penalty =") in answer.lines
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PENALTY.format(more=" + penalty.mean()"),
+        PENALTY.format(more=" + penalty.detach().mean()"),  # a number in the loss: told as that
+        PENALTY.format(more="").replace("penalty", "distance"),  # several numbers, called no loss
+        PENALTY.format(more="").replace("penalty = ", "with torch.no_grad(): penalty = "),
+    ],
+    ids=["added", "added as a number", "called no loss", "without a history"],
+)
+def test_what_is_in_a_loss_or_has_no_history_is_not_told(program: str) -> None:
+    assert "goes into no loss" not in str(asked(program))
+
+
+# --- a backward of the program's own --------------------------------------------------------------
+
+OWN = (
+    HEAD
+    + """
+class Quantize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return {forward}
+    @staticmethod
+    def backward(ctx, grad):
+        return {backward}
+net = nn.Linear(3, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = Quantize.apply(net(torch.randn(5, 3))).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+)
+
+
+def test_a_backward_that_hands_the_gradient_on_past_a_clamp_is_told() -> None:
+    program = OWN.format(forward="x.clamp(-1, 1)", backward="grad")
+    answer = asked(program)
+    assert answer.cause == "healthy"
+    assert answer.verdict.startswith("Quantize's backward")
+    assert "clamp" in answer.verdict
+    assert line(program, "return grad") in answer.lines
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [("x.clamp(-1, 1)", "grad * 0.5"), ("x.clamp(-1, 1)", "-grad"), ("x * 1", "grad")],
+    ids=["scaled", "turned", "a forward that flattens nothing"],
+)
+def test_a_backward_that_changes_the_gradient_is_not_called_unchanged(
+    forward: str, backward: str
+) -> None:
+    assert "hands the gradient on" not in str(asked(OWN.format(forward=forward, backward=backward)))
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+SCALED = (
+    HEAD
+    + """
+w, x = nn.Parameter(torch.randn(4, 3)), torch.randn(5, 3)
+opt = torch.optim.SGD([w], lr=0.1)
+e = w.abs().mean().detach()
+loss = (x @ (torch.round(w{first}){second}).T).pow(2).mean()
+loss = loss + (x @ w.T).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+)
+
+
+def test_two_factors_that_cancel_are_told() -> None:
+    answer = asked(SCALED.format(first=" / e", second=" * e"))
+    assert "the two cancel" in str(answer)
+
+
+@pytest.mark.parametrize(("first", "second"), [(" / e", ""), (" * e", " * e"), ("", " * e / e")])
+def test_factors_that_do_not_cancel_are_not_told(first: str, second: str) -> None:
+    cancels = second == " * e / e"
+    told = "the two cancel" in str(asked(SCALED.format(first=first, second=second)))
+    assert not told or cancels
+
+
+def test_a_second_log_softmax_is_told_to_be_the_same() -> None:
+    program = (
+        NET
+        + """
+logits = F.log_softmax(net(x), dim=1)
+loss = F.cross_entropy(logits, y)
+loss.backward()
+opt.step()
+"""
+    )
+    answer = asked(program)
+    assert "is the same again" in str(answer)
+    assert "is the same again" not in str(
+        asked(program.replace("F.log_softmax(net(x), dim=1)", "net(x)"))
+    )
