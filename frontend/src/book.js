@@ -21,11 +21,12 @@ const RESTED = 150; // ms: browsers refuse a page that rewrites its address too 
  * @param {{
  *   onSelect?: (cardId: string) => void,
  *   onState?: (index: number) => void,
+ *   onRoom?: (width: number) => void,
  *   start?: number,
  *   hasAddresses?: boolean,
  * }} [given] `hasAddresses` is for a page of its own: the book then owns the address bar and the presenter keys
  */
-export function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } = {}) {
+export function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddresses = false } = {}) {
   const prefix = makePrefix();
   const first = stateIndex(book, book.controls.map((control) => control.start ?? 0));
   let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : (start ?? first);
@@ -54,7 +55,7 @@ export function mountBook(el, book, { onSelect, onState, start, hasAddresses = f
     choose: (name, choice) => choose(book.controls.findIndex((control) => control.name === name), choice),
     reset: () => go(first),
   };
-  const panel = mountPanel(root, { onSelect, chooser, opener, prefix });
+  const panel = mountPanel(root, { onSelect, onRoom, chooser, opener, prefix });
   const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
   if (player) root.prepend(makeElement("div", group, player.row));
   panel.expect(book.states);

@@ -304,7 +304,7 @@ function makePlace(go, light) {
  * @param {State} other
  */
 function isSame(one, other) {
-  return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+  return one.svg === other.svg && one.narrow === other.narrow && JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
@@ -314,8 +314,9 @@ function isSame(one, other) {
  * @param {State} after
  */
 function isDrawnAgain(before, after) {
-  if (!before.svg || !after.svg || before.svg === after.svg || after.afresh) return false;
-  return isSame({ ...before, svg: after.svg, afresh: undefined }, after);
+  const isOther = before.svg !== after.svg || before.narrow !== after.narrow;
+  if (!before.svg || !after.svg || !isOther || after.afresh) return false;
+  return isSame({ ...before, svg: after.svg, narrow: after.narrow, afresh: undefined }, after);
 }
 
 /**

@@ -4,7 +4,7 @@
 export interface State {
   /** The picture as SVG; empty where there is none, and then `problem` says why and `text` stands in its place. */
   svg: string;
-  /** The same picture for a phone; left out where `svg` is narrow, and where Python knows how much room there is. */
+  /** The same picture for a narrower place; left out where `svg` is narrow enough for all that are known. */
   narrow?: string;
   problem: string;
   alt: string;

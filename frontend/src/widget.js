@@ -12,6 +12,9 @@ import { sentence, useWords } from "./words.js";
 /** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
 
 const TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"]; // `opened` comes with a state
+// CSS pixels for a picture, by the views of this widget: each widget loads its own copy of this module.
+/** @type {Map<HTMLElement, number>} */
+const rooms = new Map();
 const STEP = 20; // CSS pixels; Python is not told of each one while a window is made smaller
 
 /**
@@ -26,7 +29,7 @@ function render({ model, el }) {
   const tell = makeTeller(model);
   const onSelect = (/** @type {string} */ cardId) => isDrawing || tell("selected", cardId);
   const onState = (/** @type {number} */ step) => isDrawing || tell("step", step);
-  const onRoom = (/** @type {number} */ width) => tell("room", Math.floor(width / STEP) * STEP);
+  const onRoom = (/** @type {number} */ width) => tellRooms(Math.floor(width / STEP) * STEP);
   const opener = {
     /** @param {string[]} opened */
     open(opened) {
@@ -66,7 +69,18 @@ function render({ model, el }) {
     if (!book) return { book, panel: mountPanel(el, { onSelect, onRoom, chooser, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
-    return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
+    const given = { onSelect, onState, onRoom, start: model.get("step") };
+    return { book, panel: null, mountedBook: mountBook(host, book, given) };
+  }
+  /**
+   * Tells Python how much room there is for a picture, here and in other views.
+   *
+   * @param {number} width 0 where this view is gone
+   */
+  function tellRooms(width) {
+    if (width) rooms.set(el, width);
+    else rooms.delete(el);
+    if (rooms.size) tell("rooms", [...rooms.values()]);
   }
   function unmount() {
     (shown.panel ?? shown.mountedBook)?.destroy();
@@ -126,6 +140,7 @@ function render({ model, el }) {
     for (const trait of TRAITS) model.off(`change:${trait}`, drawSoon);
     cancelAnimationFrame(frame);
     unmount();
+    tellRooms(0);
   };
 }
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradviz.graph.records import GradvizError
-from gradviz.live.steps import LIMIT, Step, steps
+from gradviz.live.steps import LIMIT, Step, in_width, steps
 from gradviz.names.position import display_name
 from gradviz.picture.explaining import Listing
 from gradviz.picture.state import state
 from gradviz.picture.table import Keys
+from gradviz.picture.together import NARROW, is_narrower, is_too_wide
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.progress import Progress
@@ -47,7 +48,8 @@ def book(recording: Recording, *, title: str | None = None, start: int = 0) -> d
         >>> len(pages["states"]) == len(rec.events) + 1
         True
     """
-    return book_of(recording, steps_of(recording, start), title)
+    shown = steps_of(recording, start)
+    return with_narrow(book_of(recording, shown, title), shown, NARROW)
 
 
 def steps_of(recording: Recording, start: int) -> list[Step]:
@@ -84,6 +86,22 @@ def book_of(recording: Recording, shown: Sequence[Step], title: str | None) -> d
         "controls": [control],
         "states": states,
     }
+
+
+def with_narrow(book: dict[str, Any], steps: Sequence[Step], width: int) -> dict[str, Any]:
+    """Return a book with a picture for a narrower place beside that of each of its steps, where
+    that is another one.
+
+    Args:
+        book: as ``book_of`` made it of these steps.
+        steps: what it shows.
+        width: CSS pixels of the narrower pictures at most, if they can.
+    """
+    states = [{k: v for k, v in state.items() if k != "narrow"} for state in book["states"]]
+    narrow = in_width(steps, width) if is_too_wide(states[-1]["svg"], width) else []
+    if narrow and is_narrower(narrow[-1], states[-1]["svg"]):
+        states = [{**one, "narrow": svg} for one, svg in zip(states, narrow, strict=True)]
+    return {**book, "states": states}
 
 
 def first_step(steps: Sequence[Step]) -> int:

@@ -46,11 +46,10 @@ from gradviz.names.position import display_name, shell
 from gradviz.picture import render
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
-from gradviz.picture.scene import Scene
 from gradviz.picture.state import state, text_of
 from gradviz.picture.table import COLUMNS
 from gradviz.picture.table import rows as table_rows
-from gradviz.picture.together import LEGIBLE, NARROW, Together, width_in
+from gradviz.picture.together import NARROW, Layout, Together
 from gradviz.recording import Recording, record
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
@@ -204,7 +203,7 @@ class Run(Fields):
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
         self.together: Together | None = None  # the pictures among which it keeps its places
-        self._laid_out: tuple[Scene, int] | None = None  # the layout in which its picture is drawn
+        self._laid_out: Layout | None = None  # the layout in which its picture is drawn
 
     @classmethod
     def of(cls, recording: Recording) -> Run:
@@ -233,7 +232,7 @@ class Run(Fields):
             if self._is_placed and self.together is not None:
                 self.together.add(self.settings, self.figure.scene)
                 if self.together.layout != self._laid_out:
-                    self.state = {**self.state, "svg": self._placed_svg()}
+                    self._draw_again()
         else:
             self.figure.arrange_like(before.figure)
 
@@ -247,6 +246,12 @@ class Run(Fields):
         """Everything that is shown, as plain data, without the text twin of a picture."""
         if self._is_placed and self.together is not None:
             self.together.add(self.settings, self.figure.scene)
+        drawn: dict[str, str] = {}
+
+        def draw() -> str:
+            drawn.update(self._pictures())
+            return drawn["svg"]
+
         shown = state(
             self.figure,
             error=self.error,
@@ -254,10 +259,11 @@ class Run(Fields):
             lines=self.lines,
             listing=self.listing,
             words=False,
-            svg_of=self._placed_svg if self._is_placed else None,
+            svg_of=draw if self._is_placed else None,
         )
         code = self.filled.sent if self.filled else None
-        return {**shown, "settings": self.settings, **({"code": code} if code else {})}
+        said = {**shown, "settings": self.settings, **({"code": code} if code else {})}
+        return {**said, **drawn}
 
     @cached_property
     def _is_placed(self) -> bool:
@@ -275,33 +281,36 @@ class Run(Fields):
         if self._is_placed:
             together.add(self.settings, self.figure.scene)
 
-    def _placed_svg(self) -> str:
-        """Draw its picture among the others."""
+    def _pictures(self, narrow: int = 0) -> dict[str, str]:
+        """Draw its picture among the others; one as narrow as this beside it, or as they have."""
         assert self.together is not None
         self._laid_out = self.together.layout
-        return self.together.svg(self.figure.scene)
+        return self.together.pictures(self.figure.scene, narrow)
+
+    def _draw_again(self) -> None:
+        """Put its picture as it stands among the others now into its state."""
+        others = {key: value for key, value in self.state.items() if key != "narrow"}
+        self.state = {**others, **self._pictures()}
 
     def fit(self) -> bool:
-        """Draw its picture in the width that it may have now; return whether that is another
-        one."""
+        """Draw its pictures in the widths that they may have now; return whether one of them is
+        another one."""
         if not self._is_placed or self.together is None or self.together.layout == self._laid_out:
             return False
-        svg = self._placed_svg()
-        is_other: bool = svg != self.state["svg"]
-        if is_other:
-            self.state = {**self.state, "svg": svg}
-        return is_other
+        before = self.state
+        self._draw_again()
+        if self.state == before:
+            self.state = before
+        return self.state is not before
 
     @property
     def for_page(self) -> dict[str, Any]:
         """The state as an exported page has it: with a narrow picture, too, where the other one is
         too wide for a phone."""
         whole = self.whole
-        if not self._is_placed or self.together is None or not whole["svg"]:
+        if not self._is_placed or not whole["svg"]:
             return whole
-        svg = self.together.svg(self.figure.scene, NARROW)
-        wide, narrow = (render.size(one)[0] for one in (whole["svg"], svg))
-        return {**whole, "narrow": svg} if narrow < LEGIBLE * wide else whole
+        return {**whole, **self._pictures(NARROW)}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
@@ -598,10 +607,8 @@ class Exploration(Fields):
             self._graph_widget.state = self._run.state
 
     def _fit(self, change: Any) -> None:
-        """Draw pictures that can be read whole in the room that the page has for them."""
-        width = width_in(change.new)
-        if width != self._together.width:
-            self._together.width = width
+        """Draw pictures that can be read whole in the places that the page has for them."""
+        if self._together.fit(change.new):
             self._turns.want()
 
     def _rerun(self) -> None:
@@ -870,7 +877,7 @@ class Exploration(Fields):
         shown.busy = lambda: self._turns.busy
         shown.reset = self.reset
         shown.observe(self._choose, "values")
-        shown.observe(self._fit, "room")
+        shown.observe(self._fit, "rooms")
         self._graph_widget = shown
         shown.belongs_to(self._in_page())
         others = [c.widget for c in self._controls.values() if not c.is_drawn]

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from gradviz.graph.records import GradvizError
 from gradviz.live.book import book as recording_book
+from gradviz.live.steps import last_number
 from gradviz.picture.figure import Figure, place_of, write
 from gradviz.picture.page import page
 from gradviz.recording import Recording
@@ -88,7 +89,7 @@ def _book(what: Any, limit: int) -> dict[str, Any]:
     if isinstance(what, Figure):
         return what.book()
     if isinstance(what, Recording):
-        steps = len(what.events) + 1
+        steps = last_number(what) + 1  # as many as its player has
         if steps > limit:
             raise GradvizError(
                 f"this recording has {steps:,} steps; at most {limit} are exported: record fewer"

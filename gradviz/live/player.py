@@ -7,11 +7,12 @@ from typing import Any
 from traitlets import observe
 
 from gradviz.graph.records import GradvizError
-from gradviz.live.book import book_of, first_step, steps_of
+from gradviz.live.book import book_of, first_step, steps_of, with_narrow
 from gradviz.live.steps import Step, graph_at
 from gradviz.live.widget import GraphWidget
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Scene
+from gradviz.picture.together import is_too_wide, widths_in
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.plain import visible
@@ -56,7 +57,8 @@ class Player(GraphWidget):
     def __init__(self, recording: Recording, *, title: str | None = None, start: int = 0) -> None:
         given.text("title=", title, "a text, or None for no heading", none=True)
         steps = steps_of(recording, start)
-        self._recording = recording
+        self._recording, self._steps = recording, steps
+        self._narrow = 0  # CSS pixels of the pictures for a narrower place, where there are some
         self._numbers = [step.number for step in steps]
         self._scenes = [_renamed(step) for step in steps]
         begin = first_step(steps)
@@ -83,6 +85,15 @@ class Player(GraphWidget):
                 f" {len(self._scenes) - 1}"
             )
         return str(self.states[step]["text"])
+
+    @observe("rooms")
+    def _fit(self, change: Any) -> None:
+        """Draw the steps once more where a place in the page is too narrow for their pictures."""
+        widest, narrowest = widths_in(change.new)
+        width = narrowest or widest
+        if width != self._narrow and is_too_wide(self.states[-1]["svg"], width):
+            self._narrow = width
+            self.book = with_narrow(self.book, self._steps, width)
 
     @observe("step")
     def _go(self, change: Any) -> None:

@@ -43,6 +43,7 @@ class Step(NamedTuple):
         active: ids in the SVG of what the event is about.
         ids: by the id of a card or arrow of the figure's scene, its id in the SVG, which is the
             same at every step.
+        alike: what is drawn, in the terms of all steps.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Step(NamedTuple):
     sources: tuple[Source, ...]
     active: tuple[str, ...]
     ids: dict[str, str]
+    alike: Scene
 
 
 def steps(recording: Recording, start: int = 0) -> list[Step]:
@@ -74,8 +76,7 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
         [0, 1, 2]
     """
     recording.at(start)  # or it says what is wrong with it
-    last = min(start + LIMIT, len(recording.events))
-    last = min(last, start + max(LEAST, WORK // max(last, 1)))
+    last = last_number(recording, start)
     last_events = {
         e.run: k
         for k, e in enumerate(recording.events)
@@ -113,9 +114,24 @@ def steps(recording: Recording, start: int = 0) -> list[Step]:
                 story.sources(),
                 active,
                 ids,
+                scene,
             )
         )
     return drawn_steps
+
+
+def last_number(recording: Recording, start: int = 0) -> int:
+    """Return after how many events the last step stands that a player from ``start`` shows."""
+    last = min(start + LIMIT, len(recording.events))
+    return min(last, start + max(LEAST, WORK // max(last, 1)))
+
+
+def in_width(steps: Sequence[Step], width: int) -> list[str]:
+    """Return the picture of each step in a place of this width, or none where there are no others
+    than they have."""
+    if "svg" not in steps[-1].figure.__dict__:
+        return []
+    return _svgs([step.alike for step in steps], width)[0] or []
 
 
 def graph_at(recording: Recording, step: int) -> Graph:
@@ -210,7 +226,7 @@ def _placed(scenes: Sequence[Scene]) -> list[Scene]:
 # --- pictures -------------------------------------------------------------------------------------
 
 
-def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
+def _svgs(scenes: Sequence[Scene], width: int = WIDTH) -> tuple[list[str] | None, str]:
     """Return one SVG a step, or None where each step has to be laid out for itself, and why there
     is none."""
     if not render.keeps_places() or not scenes[-1].cards:
@@ -219,7 +235,7 @@ def _svgs(scenes: Sequence[Scene]) -> tuple[list[str] | None, str]:
         return None, say("picture.too_many_steps", n=len(scenes[-1].cards))
     whole = whole_of(scenes)
     try:
-        source, how, _ = render.best(whole, WIDTH)
+        source, how, _ = render.best(whole, width)
         pieces = [dot.pieces(scene, how) for scene in scenes]
         start, drawn, end = render.pieces(source, (piece for step in pieces for piece in step))
     except render.CannotDraw as why:

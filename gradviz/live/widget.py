@@ -46,7 +46,7 @@ EXPECTED = {
     "controls": "a list of controls, as an exploration describes them",
     "values": "a dict: control -> which of its choices",
     "step": "a whole number, the place of one of the book's states",
-    "room": "a whole number of CSS pixels",
+    "rooms": "whole numbers of CSS pixels",
     "selected": "the id of a card, as 'n3', or ''",
     "opened": "paths of modules, as ['model.transformer.h.5']",
 }
@@ -156,8 +156,8 @@ class GraphWidget(anywidget.AnyWidget):
         traits: ``state`` (made by ``picture.state.state``), ``code`` (a listing),
             ``controls`` (what it draws in the code) and ``values`` (control -> which of its
             choices; may be set), ``book`` (precomputed states, shown instead of ``state``),
-            ``step`` (which of them), ``room`` (how wide the page shows a picture at most, as it
-            tells; 0: not known), ``selected`` (id of a card, or ""), ``opened`` (which modules
+            ``step`` (which of them), ``rooms`` (how wide a picture may be in each of its places in
+            the page, as that tells), ``selected`` (id of a card, or ""), ``opened`` (which modules
             of an outline the reader opened, the newest last; may be set), ``drawn_for`` (the
             controls' values that ``state`` belongs to, as ``belongs_to`` writes them).
 
@@ -179,7 +179,7 @@ class GraphWidget(anywidget.AnyWidget):
     controls: List[Any] = _List().tag(sync=True)
     values = _Dict().tag(sync=True)
     step = _Int(0).tag(sync=True)
-    room = _Int(0).tag(sync=True)
+    rooms: List[Any] = _List(Int()).tag(sync=True)
     selected = _Unicode("").tag(sync=True)
     opened: List[Any] = _List(Unicode()).tag(sync=True)
     drawn_for: List[Any] = List().tag(sync=True)

@@ -19,6 +19,7 @@ from gradviz.live.explore import Exploration, Run, Turns, missing
 from gradviz.live.still import VIEW, marked
 from gradviz.notebook.cells import brief, goals, step_plot, table, torchviz
 from gradviz.picture.state import told_in_state
+from gradviz.picture.together import Together
 from gradviz.recording import Recording
 from gradviz.words import given
 from gradviz.words.en import BELIEF
@@ -149,6 +150,7 @@ class Question:
         self._given: int | None = None
         self._run: Run | None = None
         self._turns = Turns(self._judge)
+        self._together = Together()
 
     # --- answering --------------------------------------------------------------------------------
 
@@ -228,12 +230,13 @@ class Question:
         """Run what is asked about once, and return the question with all replies as plain data for
         an exported page."""
         run = self._look()
+        run.join(Together())
         replies = [self._reply(run, position) for position in (*range(len(self.answers)), None)]
         return {
             "title": say("question.title"),
             "code": self.code,
             "controls": [],
-            "states": [run.state],
+            "states": [run.for_page],
             "question": {
                 "text": (asked := backticked(self.text)),
                 "text_code": list(map(list, spans_of(asked))),
@@ -258,6 +261,7 @@ class Question:
         """Run what is asked about, and reply to the answer that was given."""
         position = self._given
         self._run = run = self._look()
+        run.join(self._together)
         self.reply = self._reply(run, position)
         if "widget" in self.__dict__:
             self._show(run, self.reply, position)
@@ -314,6 +318,7 @@ class Question:
             description=say("question.just_show"), tooltip=say("question.just_show_title")
         )
         self._graph_widget = GraphWidget(code=self.code)
+        self._graph_widget.observe(self._fit, "rooms")
         self._graph_widget.busy = lambda: self._turns.busy
         self._graph_widget.belongs_to([Shown.of(self._buttons, "index", None)])
         box = panel([self._buttons, self._reveal], self._graph_widget)
@@ -344,6 +349,12 @@ class Question:
         """Take the answer that was clicked, unless it is the one that was given."""
         if change.new != self._given:
             self._take(change.new)
+
+    def _fit(self, change: Any) -> None:
+        """Draw the picture so that it can be read whole in the places that the page has for it."""
+        if self._together.fit(change.new) and self._run and self.reply and self._run.fit():
+            state = {**self._run.state, **told_in_state(self.reply.sentence)}
+            self._graph_widget.state = state
 
     def _show(self, run: Run, reply: Reply, given: int | None) -> None:
         """Show a reply and the picture of its run in the widget."""

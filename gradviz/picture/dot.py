@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gradviz.picture import theme
 from gradviz.picture.arrange import side_by_side
-from gradviz.picture.levels import Plan, plan
+from gradviz.picture.levels import Plan, in_one_column, plan
 from gradviz.picture.scene import Arrow, Box, Card, Chart, Row, Scene
 from gradviz.picture.theme import RowLook, text_width
 from gradviz.words.plain import shorten, visible
@@ -34,6 +34,7 @@ UNSET = 99
 PLANNED = 200  # cards; what has more is never laid out
 # weights of the longest way, of cards under each other, of a name at its node
 MAIN, COLUMN, NEAR = 30, 8, 8
+SINGLE = 20  # weight of cards that all stand under each other
 NOTE = RowLook(theme.STATE_SIZE, theme.LEGEND_INK)
 BREAKS = ")]}=·→+("
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
@@ -51,13 +52,15 @@ class Arrangement(NamedTuple):
     """``row``: points that the cards of one row may take (the rest is for arrows that pass).
     ``columns``: what stands in one frame stands in one column. ``chars``: at which a line of a card
     wraps at the latest, and when it is set, chips of long arrows get no room of their own.
-    ``across``: values go from left to right instead of down, and no row is planned.
+    ``across``: values go from left to right instead of down, and no row is planned. ``single``: all
+    cards stand in one column.
     """
 
     row: float
     columns: bool = False
     chars: int = UNSET
     across: bool = False
+    single: bool = False
 
 
 ARRANGEMENTS = (
@@ -70,6 +73,11 @@ ARRANGEMENTS = (
     ),
 )  # from the best-looking to the narrowest
 ACROSS = Arrangement(0, chars=21, across=True)
+# of a picture for a narrow place, when none of the others is narrow enough
+ONE_COLUMN = (
+    Arrangement(220, True, 20),
+    *(Arrangement(0, chars=chars, single=True) for chars in (22, 20, 18)),
+)
 
 
 def escape(text: str) -> str:
@@ -127,7 +135,7 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         *_boxes(scene, _frames(scene), beside, how.chars),
         *(f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed),
         *_arrows(scene, beside, rows, how),
-        *_columns(rows),
+        *_columns(rows, SINGLE if how.single else COLUMN),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -244,9 +252,9 @@ def line_of(kind: str) -> dict[str, str]:
     return {**plain, **{name: f"{value}" for name, value in _line(kind).items()}}
 
 
-def _columns(rows: Plan) -> Iterator[str]:
+def _columns(rows: Plan, weight: int) -> Iterator[str]:
     """Write the links without a line that keep cards under each other."""
-    look = _attributes(style="invis", weight=COLUMN)
+    look = _attributes(style="invis", weight=weight)
     for upper, lower in rows.columns:
         yield f"  n{upper} -> n{lower} [{look}];"
 
@@ -296,7 +304,7 @@ def _frames(scene: Scene) -> list[Box]:
 
 def _beside(scene: Scene, how: Arrangement) -> list[tuple[int, int]]:
     """List the pairs of cards that share a frame and a row."""
-    if how.columns or how.across:
+    if how.columns or how.across or how.single:
         return []
     return [(b.members[0], b.members[1]) for b in scene.boxes if side_by_side(b, scene.arrows)]
 
@@ -717,15 +725,10 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
     """Plan the rows of a scene; one that is too large to be laid out gets none."""
     if len(scene.cards) > PLANNED or how.across:
         return Plan([1] * len(scene.arrows), set(), [], set())
-    widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
-    chips: dict[int, float] = {}
-    for a in scene.arrows:
-        if (a.tail, a.head) in beside:
-            widths[a.head] += _chip_width(_label(a), one_line=True)
-        elif _label(a):
-            chips[a.head] = chips.get(a.head, 0) + _chip_width(_label(a)) + 8
-    widths |= {i: max(widths[i], width) for i, width in chips.items()}
     links = [(a.tail, a.head) for a in scene.arrows]
+    if how.single:
+        return in_one_column([c.id for c in scene.cards], links, [b.members for b in scene.boxes])
+    widths = _row_widths(scene, beside, how)
     back = {(a.tail, a.head) for a in scene.arrows if a.kind in (*theme.RETURNED, "edge")}
     return plan(
         widths,
@@ -735,6 +738,18 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
         how.row,
         [b.members for b in scene.boxes if how.columns],
     )
+
+
+def _row_widths(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> dict[int, float]:
+    """Return what each card takes of its row, in points, chips beside its arrows included."""
+    widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
+    chips: dict[int, float] = {}
+    for a in scene.arrows:
+        if (a.tail, a.head) in beside:
+            widths[a.head] += _chip_width(_label(a), one_line=True)
+        elif _label(a):
+            chips[a.head] = chips.get(a.head, 0) + _chip_width(_label(a)) + 8
+    return widths | {i: max(widths[i], width) for i, width in chips.items()}
 
 
 # --- legend and notes -----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ it where nothing made the card.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -66,6 +67,59 @@ def plan(
     spans = [max(level[h] - level[t], 1) for t, h in links]
     long = {(t, h) for t, h in links if level[h] - level[t] > 1}
     return Plan(spans, long, rows.columns, _main_way(level, before, strong))
+
+
+def in_one_column(
+    cards: Sequence[int], links: Sequence[Link], frames: Iterable[Sequence[int]] = ()
+) -> Plan:
+    """Arrange cards under each other, one a row: each right below what it was made from, and the
+    cards of a frame together where nothing else has to stand between them.
+
+    Args:
+        cards: ids of every card.
+        links: (tail, head) of every arrow.
+        frames: cards that stand in one frame.
+
+    Example:
+        >>> in_one_column([0, 1, 2, 3], [(0, 2), (1, 3), (2, 3)], [[0, 2]]).columns
+        [(1, 0), (0, 2), (2, 3)]
+    """
+    unit = {card: card for card in cards}  # what stands together, by one of its cards
+    order = _by_units(unit, links)
+    for frame in sorted(frames, key=len):
+        wider = {c: frame[0] if unit[c] in {unit[m] for m in frame} else unit[c] for c in unit}
+        tried = _by_units(wider, links)
+        if _is_in_order(tried, links) or not _is_in_order(order, links):
+            unit, order = wider, tried
+    level = {card: row for row, card in enumerate(order)}
+    spans = [max(level[h] - level[t], 1) for t, h in links]
+    long = {(t, h) for t, h in links if level[h] - level[t] > 1}
+    return Plan(spans, long, list(itertools.pairwise(order)), set())
+
+
+def _by_units(unit: Mapping[int, int], links: Sequence[Link]) -> list[int]:
+    """Order cards so that each stands after what it was made from, as far as units allow."""
+    before: dict[int, list[int]] = {card: [] for card in unit}
+    units_before: dict[int, list[int]] = {one: [] for one in unit.values()}
+    for tail, head in dict.fromkeys(links):
+        before[head].append(tail)
+        if unit[tail] != unit[head]:
+            units_before[unit[head]].append(unit[tail])
+    read = {one for those in units_before.values() for one in those}
+    ends = [one for one in units_before if one not in read]
+    members = {one: [c for c in unit if unit[c] == one] for one in units_before}
+    return [
+        card
+        for one in after_all([*ends, *units_before], units_before)
+        for card in after_all(members[one], before)
+        if unit[card] == one
+    ]
+
+
+def _is_in_order(order: Sequence[int], links: Sequence[Link]) -> bool:
+    """Tell whether each card stands after what it was made from."""
+    place = {card: i for i, card in enumerate(order)}
+    return all(place[tail] < place[head] for tail, head in links if tail != head)
 
 
 class _Rows:

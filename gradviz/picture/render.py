@@ -22,7 +22,15 @@ from xml.etree import ElementTree
 
 from gradviz.graph.records import GradvizError
 from gradviz.picture import theme
-from gradviz.picture.dot import ACROSS, ARRANGEMENTS, Arrangement, OwnLook, Piece, line_of
+from gradviz.picture.dot import (
+    ACROSS,
+    ARRANGEMENTS,
+    ONE_COLUMN,
+    Arrangement,
+    OwnLook,
+    Piece,
+    line_of,
+)
 from gradviz.picture.dot import dot as write_dot
 from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
 from gradviz.picture.scene import Scene
@@ -36,6 +44,7 @@ SECONDS = 20
 LOOK = 0.25  # seconds after which a child process is asked again whether it is done
 TRIES = 4
 BYTES = 2 << 30
+PLACE_BESIDE = 620  # CSS pixels; in a place that is no wider, cards may all stand in one column
 MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
 APART = 2.6  # points between the middle of a pair and each of its two lines
 SVG = "{http://www.w3.org/2000/svg}"
@@ -168,7 +177,8 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
         enough = Flaws(0, sys.maxsize)
     tried: dict[str, Arranged] = {}
     across = (ACROSS,) if _goes_across(scene) else ()
-    for how in (*((like.how,) if like else ()), *across, *ARRANGEMENTS):
+    narrow_ones = ONE_COLUMN if width <= PLACE_BESIDE else ()
+    for how in (*((like.how,) if like else ()), *across, *ARRANGEMENTS, *narrow_ones):
         source = write_dot(scene, how)
         if source in tried:
             continue

@@ -21,10 +21,12 @@ from gradviz.words.speech import say
 MOST = 40  # pictures that are laid over each other
 TIMES = 2  # as many cards as a picture has, which they may have together
 LEGIBLE = 0.9  # of its size, at which a picture's smallest letters have 12 CSS pixels
+GROWN = 4  # CSS pixels by which a picture may be wider in the end than it was laid out
 MARGINS = 8  # CSS pixels at both sides of a picture
-NARROW = 388  # CSS pixels of the picture for a phone: its screen shows 348 of them
+NARROW = 374  # CSS pixels of the picture for a phone: its screen shows 348 of them
 
 Key = tuple[int, int, int]  # tail, head, which of several alike
+Layout = tuple[Scene, int, int]
 
 
 def width_in(room: int) -> int:
@@ -35,9 +37,33 @@ def width_in(room: int) -> int:
 
     Example:
         >>> width_in(0), width_in(2000), width_in(548), width_in(100)
-        (860, 860, 600, 388)
+        (860, 860, 596, 374)
     """
-    return min(WIDTH, max(NARROW, int((room - MARGINS) / LEGIBLE))) if room > 0 else WIDTH
+    if room <= 0:
+        return WIDTH
+    return min(WIDTH, max(NARROW, int((room - MARGINS) / LEGIBLE) - GROWN))
+
+
+def widths_in(rooms: Iterable[int]) -> tuple[int, int]:
+    """Return how wide the pictures for several places may be: that for the widest of them, and that
+    for the narrowest, 0 where one does for all.
+
+    Example:
+        >>> widths_in([]), widths_in([548, 548]), widths_in([800, 548])
+        ((860, 0), (596, 0), (860, 596))
+    """
+    widths = sorted({width_in(room) for room in rooms}) or [WIDTH]
+    return widths[-1], widths[0] if len(widths) > 1 else 0
+
+
+def is_too_wide(svg: str, width: int) -> bool:
+    """Tell whether a picture is wider than it may be, in a place as ``width_in`` tells."""
+    return bool(svg) and render.size(svg)[0] > width + GROWN
+
+
+def is_narrower(svg: str, other: str) -> bool:
+    """Tell whether less of a picture is out of sight than of another one."""
+    return render.size(svg)[0] < render.size(other)[0]
 
 
 def _keyed(arrows: Iterable[Arrow]) -> Iterator[tuple[Key, Arrow]]:
@@ -166,6 +192,7 @@ class Together:
         self._most = most
         self.whole = Scene()  # what is laid out
         self.width = WIDTH  # CSS pixels that a picture has at most, if it can
+        self.narrow = 0  # those of a second one, for a narrower place; 0 where there is none
         self._ids: dict[str, int] = {}  # of cards, by their keys
         self._scenes: dict[str, Scene] = {}  # by their settings, the newest last
         self._order: list[str] = []  # settings, as they first came
@@ -188,9 +215,34 @@ class Together:
             self.whole = self._laid_over()
 
     @property
-    def layout(self) -> tuple[Scene, int]:
-        """What is laid out, and in which width: all that places hang on."""
-        return self.whole, self.width
+    def layout(self) -> Layout:
+        """What is laid out, and in which widths: all that places hang on."""
+        return self.whole, self.width, self.narrow
+
+    def fit(self, rooms: Sequence[int]) -> bool:
+        """Draw from now on for places of these widths; return whether that changes anything.
+
+        Args:
+            rooms: CSS pixels of each place in which the pictures are shown.
+        """
+        before = self.width, self.narrow
+        self.width, self.narrow = widths_in(rooms)
+        return (self.width, self.narrow) != before
+
+    def pictures(self, scene: Scene, narrow: int = 0) -> dict[str, str]:
+        """Draw one of the pictures as a state has it: as "svg", and for a narrower place as
+        "narrow", where that is another one.
+
+        Args:
+            scene: it was added before.
+            narrow: how wide the second one may be; 0: as wide as that of all, if they have one.
+
+        Raises:
+            CannotDraw: as ``render.render``.
+        """
+        svg, width = self.svg(scene), narrow or self.narrow
+        second = self.svg(scene, width) if width and is_too_wide(svg, width) else svg
+        return {"svg": svg, **({"narrow": second} if is_narrower(second, svg) else {})}
 
     def svg(self, scene: Scene, width: int | None = None) -> str:
         """Draw one of the pictures, without a legend.

@@ -217,10 +217,10 @@ class Panel:
 
     def until(self, test: str, wanted: Seen) -> None:
         code = f"async ([i, wanted]) => ({test})(await live.seen(live.rooms()[i]), wanted)"
-        if not self._comes(lambda: bool(self.page.evaluate(code, [self.index, wanted]))):
+        if not self.comes(lambda: bool(self.page.evaluate(code, [self.index, wanted]))):
             assert self.seen() == wanted
 
-    def _comes(self, look: Callable[[], bool]) -> bool:
+    def comes(self, look: Callable[[], bool]) -> bool:
         """Looks again and again: ``wait_for_function`` takes the promise of an answer for a yes."""
         end = time.monotonic() + PATIENCE_MS / 1000
         while not (found := look()) and time.monotonic() < end:
@@ -249,7 +249,7 @@ class Panel:
 
     def until_python(self, code: str, wanted: str) -> None:
         """Waits until a cell with this code prints that."""
-        if not self._comes(lambda: self.python(code) == wanted):
+        if not self.comes(lambda: self.python(code) == wanted):
             assert self.python(code) == wanted
 
     def card(self, title: str) -> str:

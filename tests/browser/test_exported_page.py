@@ -468,6 +468,42 @@ def test_a_phone_is_shown_a_narrow_picture(visit: Open) -> None:
         assert sorted(cards.evaluate_all("all => all.map(e => e.textContent)")) == sorted(labels)
 
 
+@pytest.mark.parametrize("width", [366, 390, 565])
+def test_questions_and_players_are_read_whole_without_a_sideways_move(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    def scenario() -> None:
+        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b = a.clone()
+        c = a * 2
+        d = b * 3
+        loss = (c + d).sum()
+        loss.backward()
+
+    wrong = gv.lesson.Wrong("a belief", "look.")
+    asked = gv.lesson.question(
+        "What is `a.grad`?",
+        scenario,
+        truth=lambda run: run.tensors["a"]["grad"],
+        answers={"[5, 5, 5]": wrong, "[2, 2, 2]": wrong},
+    )
+    with gv.record() as rec:
+        scenario()
+    page = browser.new_page(viewport={"width": width, "height": 720})
+    for what, button in ((asked, "Just show me"), (rec, "Last step")):
+        gv.export(what, tmp_path / "page.html")
+        page.goto((tmp_path / "page.html").as_uri())
+        page.get_by_role("button", name=button).click()
+        expect(page.locator(".gv-node").first).to_be_visible()
+        hidden = page.locator(".gv-view").get_attribute("data-more") or ""
+        assert not {"left", "right"} & set(hidden.split())
+        sizes = page.locator(".gv-canvas text").evaluate_all(
+            "all => all.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
+        )
+        assert min(sizes) >= 11.99
+    page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_looked_at(
     visit: Open, scenario: dict[str, Any], player: dict[str, Any], scheme: str

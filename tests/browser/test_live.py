@@ -335,6 +335,27 @@ def test_panels_of_one_page_do_not_collide(page: Page, oracle: Oracle) -> None:
         view.shows(oracle.course())
 
 
+def test_two_views_of_one_scenario_have_a_picture_each_for_its_room(
+    page: Page, oracle: Oracle
+) -> None:
+    wide, narrow = Panel(page, FIRST), Panel(page, SECOND)
+    before = wide.drawing()
+    assert narrow.drawing() == before
+    narrow.room.evaluate("room => { room.style.width = '400px'; }")
+    assert narrow.comes(lambda: narrow.drawing() != before)
+    wide.choose("detach")
+    for panel in (wide, narrow):
+        panel.shows(oracle.course(copy="detach"))
+        hidden = panel.room.locator(".gv-view").get_attribute("data-more") or ""
+        assert not {"left", "right"} & set(hidden.split())
+    assert narrow.drawing() != wide.drawing()
+    narrow.room.evaluate("room => { room.style.width = ''; }")
+    wide.reset()
+    for panel in (wide, narrow):
+        panel.shows(oracle.course())
+    assert narrow.comes(lambda: narrow.drawing() == wide.drawing())
+
+
 TREE = """
 - group "Code":
   - checkbox "requires_grad" [checked]

@@ -13,7 +13,7 @@ from svg import SVG, cards_of
 import gradviz as gv
 from gradviz.live.explore import Exploration, explore
 from gradviz.picture import render
-from gradviz.picture.together import width_in
+from gradviz.picture.together import LEGIBLE, MARGINS, width_in
 
 Point = tuple[float, float]
 CLICKS, SETTLED = 26, 6  # of a walk; after so many clicks cards hardly move any more
@@ -112,6 +112,73 @@ def test_a_state_that_comes_back_looks_as_it_did() -> None:
     assert scenario.set(copy="detach").set(copy="clone").state["svg"] == first
 
 
+def fits(svg: str, room: int) -> bool:
+    """Whether a picture is read whole in so much room, its smallest letters with 12 CSS pixels."""
+    return size_of(svg) * LEGIBLE <= room - MARGINS
+
+
+def test_two_views_of_a_panel_get_a_picture_each_for_its_own_room() -> None:
+    @explore(copy=gv.controls.copies)
+    def scenario(copy: Any) -> None:
+        a = torch.tensor(1.0, requires_grad=True)
+        loss = a * 2 + copy(a) * 3
+        loss.backward()
+
+    assert scenario.widget
+    live = scenario._graph_widget
+    assert live is not None
+    alone = live.state
+    live.rooms = [1000, 380]
+    assert live.state["svg"] == alone["svg"]
+    assert fits(live.state["narrow"], 380)
+    detached = scenario.set(copy="detach").state
+    assert fits(detached["narrow"], 380)
+    assert not fits(detached["svg"], 380)
+    live.rooms = [1000]
+    assert "narrow" not in live.state
+
+
+def test_a_question_is_drawn_for_its_room_after_the_answer_too() -> None:
+    def scenario() -> None:
+        a = torch.tensor(1.0, requires_grad=True)
+        loss = a * 2 + a.clone() * 3
+        loss.backward()
+
+    wrong = gv.lesson.Wrong("a belief", "look.")
+    asked = gv.lesson.question(
+        "What is `a.grad`?",
+        scenario,
+        truth=lambda run: run.tensors["a"]["grad"],
+        answers={"5": wrong, "2": wrong},
+    )
+    assert asked.widget
+    asked._graph_widget.rooms = [380]
+    asked.answer("5")
+    reply, narrow = asked._graph_widget.state["sentence"], asked._graph_widget.state["svg"]
+    assert fits(narrow, 380)
+    asked._graph_widget.rooms = [1000]
+    assert not fits(asked._graph_widget.state["svg"], 380)
+    assert asked._graph_widget.state["sentence"] == reply
+    assert fits(asked.book()["states"][0]["narrow"], 380)
+
+
+def test_a_player_is_drawn_once_more_where_there_is_less_room() -> None:
+    with gv.record() as rec:
+        a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b, c = a * 2, a.clone() * 3
+        loss = (b + c).sum()
+        loss.backward()
+    player = gv.play(rec)
+    book = player.book
+    assert not fits(player.states[-1]["svg"], 380)
+    player.rooms = [1000]
+    assert player.book is book
+    player.rooms = [380]
+    assert len({size_of(state["narrow"]) for state in player.states}) == 1
+    assert fits(player.states[-1]["narrow"], 380)
+    assert [state["svg"] for state in player.states] == [state["svg"] for state in book["states"]]
+
+
 def test_a_panel_draws_for_the_room_that_its_page_has_and_runs_nothing_for_that() -> None:
     ran = []
 
@@ -127,7 +194,7 @@ def test_a_panel_draws_for_the_room_that_its_page_has_and_runs_nothing_for_that(
     assert live is not None
     first = live.state
     wide = size_of(first["svg"])
-    live.room = 380
+    live.rooms = [380]
     narrow = live.state
     assert size_of(narrow["svg"]) <= width_in(380) < wide
     assert {**narrow, "svg": ""} == {**first, "svg": ""}
@@ -135,7 +202,7 @@ def test_a_panel_draws_for_the_room_that_its_page_has_and_runs_nothing_for_that(
     scenario.set(copy="detach")
     assert size_of(live.state["svg"]) <= width_in(380)
     detached = live.state
-    live.room = 1000
+    live.rooms = [1000]
     assert live.state["svg"] != detached["svg"]
     assert len(ran) == 2
     both = live.state

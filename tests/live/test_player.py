@@ -111,7 +111,9 @@ def test_forward_and_back_gives_the_same_picture() -> None:
         assert player.figure is not None
         assert player.figure.svg == first[step]
     assert [state["svg"] for state in play(rec).states] == first
-    assert book(rec) == player.book
+    page = book(rec)  # which has pictures for a phone, too
+    states = [{key: state[key] for key in state if key != "narrow"} for state in page["states"]]
+    assert {**page, "states": states} == player.book
 
 
 def test_what_is_selected_has_its_records() -> None:

@@ -22,6 +22,7 @@ from gradviz import controls, lesson
 from gradviz.graph.records import GradvizError
 from gradviz.live.explore import Exploration, Run, explore
 from gradviz.notebook.lesson import Question, Wrong, question
+from gradviz.picture.scene import Scene
 from gradviz.recording import record
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -291,7 +292,9 @@ def test_no_part_of_a_question_is_its_key(scenario: Exploration) -> None:
     assert first.check() != second.check()
     same = ("text", "answers", "reply", "_replies", "_right", "_truth", "_given", "_run")
     assert all(getattr(first, name) == getattr(second, name) for name in same)
-    assert vars(first).keys() - {*same, "code", "settings", "_look", "_turns"} == set()
+    assert first._together.whole == second._together.whole == Scene()
+    others = {"code", "settings", "_look", "_turns", "_together"}
+    assert vars(first).keys() - {*same, *others} == set()
 
 
 def test_after_an_answer_the_twin_has_reply_and_picture(asked: Question) -> None:

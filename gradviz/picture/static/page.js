@@ -2491,11 +2491,12 @@ function makePlace(go, light2) {
   };
 }
 function isSame(one, other) {
-  return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+  return one.svg === other.svg && one.narrow === other.narrow && JSON.stringify(one) === JSON.stringify(other);
 }
 function isDrawnAgain(before, after) {
-  if (!before.svg || !after.svg || before.svg === after.svg || after.afresh) return false;
-  return isSame({ ...before, svg: after.svg, afresh: void 0 }, after);
+  const isOther = before.svg !== after.svg || before.narrow !== after.narrow;
+  if (!before.svg || !after.svg || !isOther || after.afresh) return false;
+  return isSame({ ...before, svg: after.svg, narrow: after.narrow, afresh: void 0 }, after);
 }
 function sameCard(before, cardId, after) {
   const key = before?.cards[cardId]?.key;
@@ -2505,7 +2506,7 @@ function sameCard(before, cardId, after) {
 
 // src/book.js
 var RESTED = 150;
-function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } = {}) {
+function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddresses = false } = {}) {
   const prefix = makePrefix();
   const first = stateIndex(book, book.controls.map((control) => control.start ?? 0));
   let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : start ?? first;
@@ -2532,7 +2533,7 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
     choose: (name, choice) => choose(book.controls.findIndex((control) => control.name === name), choice),
     reset: () => go(first)
   };
-  const panel = mountPanel(root, { onSelect, chooser, opener, prefix });
+  const panel = mountPanel(root, { onSelect, onRoom, chooser, opener, prefix });
   const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
   if (player) root.prepend(makeElement("div", group, player.row));
   panel.expect(book.states);

@@ -2491,11 +2491,12 @@ function makePlace(go, light2) {
   };
 }
 function isSame(one, other) {
-  return one.svg === other.svg && JSON.stringify(one) === JSON.stringify(other);
+  return one.svg === other.svg && one.narrow === other.narrow && JSON.stringify(one) === JSON.stringify(other);
 }
 function isDrawnAgain(before, after) {
-  if (!before.svg || !after.svg || before.svg === after.svg || after.afresh) return false;
-  return isSame({ ...before, svg: after.svg, afresh: void 0 }, after);
+  const isOther = before.svg !== after.svg || before.narrow !== after.narrow;
+  if (!before.svg || !after.svg || !isOther || after.afresh) return false;
+  return isSame({ ...before, svg: after.svg, narrow: after.narrow, afresh: void 0 }, after);
 }
 function sameCard(before, cardId, after) {
   const key = before?.cards[cardId]?.key;
@@ -2505,7 +2506,7 @@ function sameCard(before, cardId, after) {
 
 // src/book.js
 var RESTED = 150;
-function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } = {}) {
+function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddresses = false } = {}) {
   const prefix = makePrefix();
   const first = stateIndex(book, book.controls.map((control) => control.start ?? 0));
   let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : start ?? first;
@@ -2532,7 +2533,7 @@ function mountBook(el, book, { onSelect, onState, start, hasAddresses = false } 
     choose: (name, choice) => choose(book.controls.findIndex((control) => control.name === name), choice),
     reset: () => go(first)
   };
-  const panel = mountPanel(root, { onSelect, chooser, opener, prefix });
+  const panel = mountPanel(root, { onSelect, onRoom, chooser, opener, prefix });
   const group = { className: "gv-controls", role: "group", ariaLabel: sentence("controls") };
   if (player) root.prepend(makeElement("div", group, player.row));
   panel.expect(book.states);
@@ -2891,6 +2892,7 @@ async function unpackBook(bytes) {
 
 // src/widget.js
 var TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"];
+var rooms = /* @__PURE__ */ new Map();
 var STEP = 20;
 function render({ model, el }) {
   useWords(model.get("words"));
@@ -2898,7 +2900,7 @@ function render({ model, el }) {
   const tell2 = makeTeller(model);
   const onSelect = (cardId) => isDrawing || tell2("selected", cardId);
   const onState = (step) => isDrawing || tell2("step", step);
-  const onRoom = (width) => tell2("room", Math.floor(width / STEP) * STEP);
+  const onRoom = (width) => tellRooms(Math.floor(width / STEP) * STEP);
   const opener = {
     /** @param {string[]} opened */
     open(opened) {
@@ -2933,7 +2935,13 @@ function render({ model, el }) {
     if (!book) return { book, panel: mountPanel(el, { onSelect, onRoom, chooser, opener }), mountedBook: null };
     const host = makeElement("div");
     el.replaceChildren(host);
-    return { book, panel: null, mountedBook: mountBook(host, book, { onSelect, onState, start: model.get("step") }) };
+    const given = { onSelect, onState, onRoom, start: model.get("step") };
+    return { book, panel: null, mountedBook: mountBook(host, book, given) };
+  }
+  function tellRooms(width) {
+    if (width) rooms.set(el, width);
+    else rooms.delete(el);
+    if (rooms.size) tell2("rooms", [...rooms.values()]);
   }
   function unmount() {
     (shown.panel ?? shown.mountedBook)?.destroy();
@@ -2986,6 +2994,7 @@ function render({ model, el }) {
     for (const trait of TRAITS) model.off(`change:${trait}`, drawSoon);
     cancelAnimationFrame(frame);
     unmount();
+    tellRooms(0);
   };
 }
 function makeTeller(model) {
