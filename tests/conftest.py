@@ -128,9 +128,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 
 @pytest.hookimpl(trylast=True)  # of what -k and the command line leave
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave a sample of each long row of cases."""
+    """Leave a sample of each long row of cases, and of what is dear."""
     long = [item.nodeid for item in items if not item.get_closest_marker("every_case")]
     not_run = sampling.left_out(long)
+    marks = ((item.nodeid, item.get_closest_marker("dear")) for item in items)
+    dear = {name: mark.args[0] for name, mark in marks if mark and name not in not_run}
+    not_run |= sampling.left_out_of_dear(dear)
     if not_run:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in not_run])
         items[:] = [item for item in items if item.nodeid not in not_run]

@@ -2,7 +2,9 @@
 
 ``make test`` has to be done in minutes, so of a test with more than ``ROW`` cases it runs a sample,
 and of random programs, models and states whose single case is dear a smaller one, which their file
-asks for. Quick rows that hold rules, ``pytest.mark.every_case``, are run whole. ``--everything``
+asks for. Quick rows that hold rules, ``pytest.mark.every_case``, are run whole. Of a file's tests
+that are dear each, ``pytest.mark.dear(5)``, that start processes or kernels, say, so many are run.
+``--everything``
 runs all, as ``make soak-tests`` does; ``--sample-seed`` draws another sample. Both are read in
 ``tests/conftest.py``, before any file of tests.
 """
@@ -10,7 +12,7 @@ runs all, as ``make soak-tests`` does; ``--sample-seed`` draws another sample. B
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 Case = TypeVar("Case")
@@ -44,7 +46,7 @@ def left_out(tests: Sequence[str]) -> set[str]:
     ``ROW`` cases all but a sample. Tests with equally many cases run the same ones: what they share
     is computed once.
 
-    >>> len(left_out([f"test_a.py::test[{case}]" for case in range(100)])) == 100 - ROW
+    >>> len(left_out([f"test_a.py::test[{case}]" for case in range(100)])) in (0, 100 - ROW)
     True
     >>> left_out(["test_a.py::test", "test_a.py::test_other[1]"])
     set()
@@ -53,6 +55,22 @@ def left_out(tests: Sequence[str]) -> set[str]:
     for test in tests:
         rows.setdefault(test.partition("[")[0], []).append(test)
     return {test for row in rows.values() for test in {*row} - {*sampled(row, ROW)}}
+
+
+def left_out_of_dear(tests: Mapping[str, int]) -> set[str]:
+    """Return which dear tests are not run.
+
+    Args:
+        tests: the id of each in pytest -> how many of its file are run.
+
+    >>> len(left_out_of_dear({f"test_a.py::test_{name}": 2 for name in "abcde"})) in (0, 3)
+    True
+    """
+    files: dict[tuple[str, int], list[str]] = {}
+    for test, count in tests.items():
+        files.setdefault((test.partition("::")[0], count), []).append(test)
+    kept = {test for (_, count), all_ in files.items() for test in sampled(all_, count)}
+    return {*tests} - kept
 
 
 def told() -> str:

@@ -29,6 +29,11 @@ class Results:
     def __init__(self) -> None:
         self.passed, self.failed = Counter[str](), dict[str, str]()
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note what could not be looked through: none of its cases ran."""
+        if report.failed:
+            self.failed[report.nodeid] = report.longreprtext
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what passed, and the text of what did not."""
         if report.failed:
@@ -77,6 +82,8 @@ def main() -> int:
     if asked.write and asked.files:
         parser.error("what is written is of all files")
     os.chdir(ROOT)
+    # as `python -m pytest` has it: in tests/ there is a folder named as a package of the project is
+    sys.path[0] = str(ROOT)
     results, began = Results(), time.monotonic()
     workers = ["-n", str(asked.processes), "--dist", "loadscope"]
     files = asked.files or ["tests"]

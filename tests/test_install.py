@@ -116,6 +116,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.dear(1)  # each makes an environment
 def test_alone_nothing_is_said(wheel: Path, tmp_path: Path) -> None:
     done = run(
         environment(tmp_path, wheel), "-W", "error", "-c", "import gradviz; gradviz.record()"
@@ -123,6 +124,7 @@ def test_alone_nothing_is_said(wheel: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.dear(1)  # each makes an environment
 def test_installed_over_the_other_gradviz_says_so_and_works(
     wheel: Path, other: Path, tmp_path: Path
 ) -> None:
@@ -134,6 +136,7 @@ def test_installed_over_the_other_gradviz_says_so_and_works(
     assert done.stderr.count("OtherGradviz:") == 1
 
 
+@pytest.mark.dear(1)  # each makes an environment
 def test_with_the_other_gradviz_put_over_it_no_part_of_it_runs(
     wheel: Path, other: Path, tmp_path: Path
 ) -> None:

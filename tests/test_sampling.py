@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sampling import ROW, Asked, left_out, sampled, told
+from sampling import ROW, Asked, left_out, left_out_of_dear, sampled, told
 
 CASES = range(100)
 
@@ -54,6 +54,14 @@ def test_tests_of_the_same_cases_run_the_same_ones() -> None:
     assert {name.partition("[")[2] for name in not_run & {*one}} == {
         name.partition("[")[2] for name in not_run & {*other}
     }
+
+
+def test_of_the_dear_tests_of_a_file_so_many_are_run() -> None:
+    few = {f"a.py::test_{case}": 3 for case in range(10)}
+    other = {f"b.py::test_{case}": 4 for case in range(4)}
+    not_run = left_out_of_dear({**few, **other})
+    assert len(not_run) == 7
+    assert not_run < {*few}
 
 
 def test_everything_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,8 @@ from live import (
 from playwright.sync_api import Browser, Page, expect
 from test_live import run_all_in_notebook_7, small_tab
 
+pytestmark = pytest.mark.dear(4)  # each with a kernel of its own
+
 COURSE_CELL = CELLS[2]
 ASK = """asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},
     truth=lambda run: run.tensors["a"]["grad"], answers={"[2, 2, 2]": None, "[5, 5, 5]": None, "None": None})

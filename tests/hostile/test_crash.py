@@ -11,6 +11,8 @@ import torch
 from crash import OBSERVERS, survives
 from sampling import sampled
 
+pytestmark = pytest.mark.dear(5)  # each in a process of its own
+
 observers = pytest.mark.parametrize("observer", OBSERVERS)
 
 

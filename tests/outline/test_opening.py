@@ -19,6 +19,8 @@ from gradviz.picture.openings import LETTERS, STATES, opened_states
 from gradviz.picture.outline.fit import WIDTH
 from gradviz.picture.state import state
 
+pytestmark = pytest.mark.dear(16)
+
 # every kind of model that is drawn from a recording, and has modules with modules inside
 MODELS = ("gpt2", "gan", "moe", "unet", "vae", "distillation", "resnet_frozen", "encoder_decoder")
 OPENED = 6  # ways that are tried in each of them

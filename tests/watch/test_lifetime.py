@@ -17,6 +17,8 @@ from torch import nn
 import gradviz as gv
 from gradviz.graph.records import NoteKind
 
+pytestmark = pytest.mark.dear(8)
+
 
 @pytest.fixture(autouse=True)
 def _no_collector():

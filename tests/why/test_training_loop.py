@@ -13,6 +13,8 @@ import pytest
 import gradviz as gv
 from gradviz.why.explanation import Explanation
 
+pytestmark = pytest.mark.dear(30)
+
 NUMBER = itertools.count()
 START = """
 import copy

@@ -15,6 +15,8 @@ import gradviz as gv
 from gradviz.names import written
 from gradviz.why.explanation import Explanation
 
+pytestmark = pytest.mark.dear(30)
+
 HEAD = """import torch
 from torch import nn
 from torch.nn import functional as F
