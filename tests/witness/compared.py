@@ -659,7 +659,7 @@ class Compared:
                 continue
             where = f"{self.word(tail)} → {self.word(head)}"
             arrows, slots = drawn.get(pair, []), self.links.get(pair, [])
-            told = [a.label for a in arrows if a.kind == "gradient"]
+            told = [a.label for a in arrows if a.kind in ("gradient", "zeros")]
             real = [self.sent[slot] for slot in slots if slot in self.sent]
             self.counted["gradients on arrows"] += len(told)
             self.counted["arrows"] += len(arrows)
