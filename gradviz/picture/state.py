@@ -297,7 +297,7 @@ class _Describer:
             "lit": lit,
             "opens": self.opens.get(card.id, ""),
             **({"members": [*self.members[card.id]]} if self.members.get(card.id) else {}),
-            **({"spoken": self.spoken(card)} if self.summary(card) else {}),
+            **({"spoken": spoken} if (spoken := self.spoken(card)) else {}),
             "memory": [f"n{i}" for i in sorted(same)] if len(same) > 1 else [],
         }
 
@@ -307,7 +307,11 @@ class _Describer:
         return self.graph.tensor[ids[-1]].summary if ids else None
 
     def spoken(self, card: Card) -> list[list[str]]:
-        """List what stands on a card in signs, each with its words for screen readers."""
+        """List what stands on a card in signs, each with its words for screen readers: of a name
+        alone, that it is one."""
+        if card.kind == "tag":
+            names = [row.text for row in card.rows]
+            return [[" ".join(names), say("card.names_only", names=names)]]
         summary = self.summary(card)
         if summary is None:
             return []

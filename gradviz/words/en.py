@@ -2412,6 +2412,7 @@ CARD = {
     "leaves_inside": "{n:1 leaf inside|# leaves inside}",
     "more_kinds": "… {n:# more kind|# more kinds}",
     "more_leaves": "and {n} more",
+    "names_only": "{names:commas}, {names:a leaf|leaves} whose own {names:card stands|cards stand} elsewhere",
     "note_folded": "Folded: {cards} boxes are drawn as {boxes}. The text lists what is inside.",
     "note_folded_first": "Folded: {cards} boxes are drawn as {boxes}. The text lists the first {n}.",
 }

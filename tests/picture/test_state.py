@@ -323,3 +323,16 @@ def test_equal_in_every_process() -> None:
         for _ in range(2)
     ]
     assert runs[0] == runs[1] != ""
+
+
+def test_a_card_that_only_names_a_leaf_says_so_to_a_screen_reader() -> None:
+    w = torch.tensor(1.0, requires_grad=True)
+    with gv.record() as rec:
+        x = torch.tensor(2.0)
+        for _ in range(6):
+            x = x * w
+    figure = rec.figure()
+    cards = state(figure)["cards"]
+    spoken = {c.kind: cards[f"n{c.id}"].get("spoken") for c in figure.scene.cards}
+    assert spoken["tag"] == [["w", "w, a leaf whose own card stands elsewhere"]]
+    assert spoken["leaf"] is None
