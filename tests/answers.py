@@ -22,6 +22,9 @@ Plain = dict[str, Any]
 # forms that are kept with an answer
 FORMS = {"cancels", "done", "frozen_now", "large", "zero", "zero_factor"}
 
+# arrows along which a gradient came
+CAME = ("gradient", "zeros")
+
 # --- one answer ---------------------------------------------------------------------------------------------------
 
 # No answer has a field for the kind of its mend, so it is read off the calls and the words that every wording needs.
@@ -40,6 +43,7 @@ MENDS = {
     "bfloat16": r"bfloat16",
     "checkpoint without reentrant": r"use_reentrant=False",
     "call it or leave it out": r"leave \S+ creation out",
+    "leave it in until the step": r"leave that out for",
     "clear after the step": r"clear right after the step|zero_grad\(\) in each iteration",
     "clear before the second backward": r"right before the second backward",
     "clip": r"clip_grad|clip (once|between)|unscale_",
@@ -355,11 +359,10 @@ def picture(figure: Any, sentence: str, table: Iterable[str]) -> Plain:
         for card in scene.cards
     ]
     arrows = [
-        (a.kind, names[a.tail], names[a.head], a.label * (a.kind == "gradient"))
-        for a in scene.arrows
+        (a.kind, names[a.tail], names[a.head], a.label * (a.kind in CAME)) for a in scene.arrows
     ]
     labels = {
-        label for a in scene.arrows for label in (a.label * (a.kind != "gradient"), a.mark) if label
+        label for a in scene.arrows for label in (a.label * (a.kind not in CAME), a.mark) if label
     }
     boxes = [
         f"{box.kind}: {box.label}: {', '.join(names[i] for i in box.members)}"
@@ -408,7 +411,7 @@ def in_brief(words: Plain) -> Plain:
     cuts = [
         arrow
         for arrow in words.get("arrows", ())
-        if not arrow.startswith(("forward", "gradient", "edge", "of"))
+        if not arrow.startswith(("forward", *CAME, "edge", "of"))
     ]
     whole = [line for line in words["text"] if re.match(r"[a-z ]+: |backward ", line)]
     whole += [

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradviz.graph.finished import Finished
 from gradviz.graph.operations import Operations
-from gradviz.graph.records import Graph, NoteKind
+from gradviz.graph.records import Graph, NoteKind, Raised
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import keys_of
@@ -45,9 +45,14 @@ def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     operations = Operations(graph)
     if asked.is_strict:
         return operations.are_more_than(0)
-    if any(module.parameters for module in graph.modules):
+    if any(module.parameters for module in graph.modules) and not _has_raised(graph):
         return operations.read_more_than(TOY)
     return len(graph.calls) > TOY and operations.are_more_than(TOY)
+
+
+def _has_raised(graph: Graph) -> bool:
+    """Say whether a call raised: which operation, and what it kept, is seen on its own card."""
+    return any(isinstance(event, Raised) for event in graph.events)
 
 
 def _is_unreached(graph: Graph) -> bool:
