@@ -136,7 +136,7 @@ class Cause(str, Enum):
     # Numbers too small for the dtype became 0.
     UNDERFLOW = "underflow", Level.FAULT, Symptom.ZERO, Symptom.SOME
     # NaN or inf in it, or in the loss.
-    NAN = "nan", Level.FAULT, Symptom.NAN, Symptom.SOME
+    NAN = "nan", Level.FAULT, Symptom.RAISED, Symptom.NAN, Symptom.SOME
     # It shrinks from module to module until it hardly counts.
     VANISHING = "vanishing", Level.FAULT, Symptom.ZERO, Symptom.SOME
     # It grows from module to module, or is infinite.

@@ -27,7 +27,7 @@ from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.answer import explain_case, proven
 from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.failing import Look, failing_looks, parts_of_module, starved
+from gradviz.why.failing import Look, failing_looks, failing_place, parts_of_module, starved
 from gradviz.why.messages import cause_of, read_error, waits_for_gradients
 from gradviz.why.paths import Asked
 from gradviz.why.reading import are_values, is_state, is_trained_leaf, with_parts
@@ -46,11 +46,13 @@ from gradviz.why.subjects import (
     state_of,
 )
 from gradviz.words.speech import say
-from gradviz.words.words import Words
+from gradviz.words.words import Words, statement_at
 
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
 # what reads a parameter without computing with it
 _NOT_COMPUTING = {"requires_grad", "requires_grad_", "detach", "data", "clone", "__deepcopy__"}
+# causes of a .grad that is None and may well be so
+_MAY_BE_NONE = (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET)
 ERROR = 120  # characters of an error that is shown
 
 
@@ -156,11 +158,26 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
             waited = bare.ask(*bare.subjects)
             shown = waited if waited is not None and waited.cause.of_none else None
         if shown is not None:
-            note = say("bare.raised", error=f"{kind}: {text}"[:ERROR])
-            return shown._replace(more=(note, *shown.more))
+            return _raised_at(shown, f"{kind}: {text}"[:ERROR], failing_place(error))
     handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
     case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
     return explain_case(case, error)
+
+
+def _raised_at(shown: Explanation, error: str, place: Source | None) -> Explanation:
+    """Return why a gradient is None, with the line that failed for it, and what that line can do
+    about it."""
+    where = "" if place is None else statement_at(place)
+    at_place = say("bare.raised_at", error=error, place=where)
+    lines, mend = list(shown.lines), shown.mend
+    if "NoneType" in error and shown.cause in _MAY_BE_NONE:
+        lines += lines_of((), [place] if place else [])
+        mend = say("bare.either", first=mend) if mend else say("bare.skip")
+    return shown._replace(
+        more=(at_place if where else say("bare.raised", error=error), *shown.more),
+        mend=mend,
+        lines=tuple(dict.fromkeys(lines)),
+    )
 
 
 def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:

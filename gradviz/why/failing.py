@@ -10,6 +10,7 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 import torch
+from executing import Source as File
 
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed
@@ -111,6 +112,20 @@ def traced(trace: TracebackType | None) -> Iterator[tuple[FrameType, int, int]]:
     while trace is not None:
         yield trace.tb_frame, trace.tb_lasti, trace.tb_lineno
         trace = trace.tb_next
+
+
+def failing_place(error: BaseException) -> Source | None:
+    """Return the user's statement that failed; None where no frame of the user's is known."""
+    frames = frames_of(error)
+    if not frames:
+        return None
+    frame = frames[-1]
+    file = File.for_filename(frame.code.co_filename)
+    known = file.tree is not None and not is_edited(frame.code, file)
+    node = statement_at(file, frame.line) if known else None
+    if node is None:
+        return Source(display_name(frame.code.co_filename), frame.line, None)
+    return source_of(file, node)._replace(line=frame.line)
 
 
 def failing_looks(error: BaseException) -> list[Look]:

@@ -84,6 +84,8 @@ _TEXTS = {
         r"|expected target dtype to be \w+ or \w+, but got \w+"
         r"|to have one of the following scalar types: Long, Int; but got"
     ),
+    # anomaly mode
+    Cause.NAN: r"(?P<node>\w{1,100})' returned nan\b",
     Cause.GRADIENT_SHAPE: r"Mismatch in shape: grad_output\[\d{1,6}\] has a shape of",
 }
 _KNOWN = re.compile(
@@ -207,6 +209,17 @@ def parameter_named(message: str) -> str | None:
     """
     found = [m["parameter"] for m in _KNOWN.finditer(plain(message)) if m["parameter"]]
     return found[-1] if found else None
+
+
+def node_named(message: str) -> str:
+    """Return the name of the node that anomaly mode found to make NaN.
+
+    Example:
+        >>> node_named("Function 'SqrtBackward0' returned nan values in its 0th output.")
+        'SqrtBackward0'
+    """
+    found = [m["node"] for m in _KNOWN.finditer(plain(message)) if m["node"]]
+    return found[-1] if found else ""
 
 
 def number(message: str, word: str) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, Graph, Source, Tensor
@@ -496,7 +496,14 @@ def _rebound(recording: Recorded) -> set[int]:
     lr * w.grad``."""
     facts = Facts.of(recording.graph)
     named = ((t, facts.maker.get(t.id)) for t in recording.graph.tensors if t.name)
-    return {t.object_id for t, call in named if call and f"{t.code_name}.grad" in names_read(call)}
+    updates = ((t, call) for t, call in named if call and _names_a_grad(call))
+    return {t.object_id for t, call in updates if f"{t.code_name}.grad" in names_read(call)}
+
+
+def _names_a_grad(call: Call) -> bool:
+    """Say whether a ``.grad`` stands in the code of a call, or in its statement."""
+    frames = call.source.frames[:1] if call.source else ()
+    return any(".grad" in text for text in (code_of(call), *(frame.code for frame in frames)))
 
 
 def _tensors_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:

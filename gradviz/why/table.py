@@ -22,6 +22,7 @@ from gradviz.why.rules.errors import (
     modified_in_place,
     no_grad_fn,
     not_a_parameter,
+    returned_nan,
     second_backward,
     unused_input,
 )
@@ -145,6 +146,8 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, dtypes_shapes_hooks.custom_backward, of(Cause.CUSTOM_BACKWARD)),
     Rule(ERROR, RAISED, dtypes_shapes_hooks.hook_changed, of(Cause.HOOK_REFUSED)),
     Rule(ERROR, RAISED, dtypes_shapes_hooks.start_misshapen, of(Cause.GRADIENT_SHAPE)),
+    Rule(ERROR, RAISED, returned_nan.returned_nan, of(Cause.NAN)),
+    Rule(ERROR, RAISED, returned_nan.not_recorded, of(Cause.NAN)),
     Rule(ERROR, RAISED, about_an_input.about_an_input),
     Rule(ERROR, RAISED, about_an_input.unknown),
     # --- one tensor has a gradient ----------------------------------------------------------------
@@ -187,6 +190,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, not_in_loss.never_read, kept_off.untrained_by_others),
     Rule(GRADIENT, MISSING, cut.made_a_leaf, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, kept_off.of_another_loss, kept_off.trained_by_another),
+    Rule(GRADIENT, MISSING, not_in_loss.dropped_result, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.leads_elsewhere, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.rebound, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.made_non_leaf, rebound_or_non_leaf.not_kept),

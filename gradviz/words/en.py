@@ -789,6 +789,10 @@ MEND = {
 # of a question that names nothing: why/bare.py
 BARE = {
     "raised": "It raised {error}",
+    "raised_at": "{place}: it raised {error}",
+    # what the failing line can do where a gradient may well be None
+    "skip": "where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
+    "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
 }
 
 # how well all is, and what nobody looked at: why/doubts.py
@@ -880,6 +884,8 @@ ZERO_PHRASE = {
     "mend_softmax_of_one": "sigmoid for one output with binary_cross_entropy, or as many outputs as classes; or softmax over another dim.",
     "mend_saturated": "smaller inputs (scale or normalise them, smaller weights), or a loss that takes the raw scores.",
     "mend_padding": "another padding_idx, or inputs that are not all padding.",
+    "ways_cancel": "{it} enters the loss on several ways, and what comes back on them cancels exactly: the loss does not depend on it.",
+    "mend_cancels": "if one of these ways is to be a fixed value (a target, a sample): detach() it there, and the other way has its gradient.",
     "cancels_there": "What arrived there was not zero, and its parts cancel exactly.",
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",
@@ -1100,6 +1106,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="{code} was wrapped, as in nn.Parameter(...): that is a leaf in the same memory, and the gradient of {loss} ends there.",
         mend="use {code} itself, without nn.Parameter(): hand it to the call that needs it.",
     ),
+    (Cause.NOT_IN_LOSS, "dropped_result"): Answer(
+        verdict="{symptom}: what it is used for becomes {name} in {code}, and nothing reads that {name}.",
+        why="A name that is bound in a loop or a function keeps its result only until it is bound anew; {loss} was computed from what stood there before.",
+        mend="hand the result on: collect it in a list (or write it back, xs[i] = …), and compute {loss} from that.",
+    ),
     (Cause.NOT_IN_LOSS, "leads_elsewhere"): Answer(
         verdict="{symptom}: no recorded call takes it to {loss}.",
         why="{it} was used, but nothing made from it goes into {loss}.",
@@ -1203,6 +1214,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NO_BACKWARD_YET, "none_recorded"): Answer(
         verdict="{symptom}: no backward has run in this recording.",
+        mend="call backward() before .grad is read, changed or cleared.",
     ),
     (Cause.NO_BACKWARD_YET, "not_run_or_cleared"): Answer(
         verdict="{symptom}, and {loss} reaches it: backward has not run, or .grad was cleared since.",
@@ -1217,6 +1229,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
 
 # of a gradient of zeros: why/rules/gradients/zeros.py
 ZERO: dict[tuple[Cause, str], Answer] = {
+    (Cause.ZERO_GRADIENT, "both_zero"): Answer(
+        verdict="{grad} stays exactly 0: {it} and its factor {factors:few} are both all zeros.",
+        why="The gradient of one factor of a product is multiplied by the other: with both at zero neither ever gets one, and no step moves them.",
+        mend="begin one of them with numbers other than zero, and only one at zero (LoRA: nn.init.kaiming_uniform_ for A, zeros for B), after whatever sets all weights to zero.",
+    ),
     (Cause.ZERO_GRADIENT, "zeroed"): Answer(
         verdict="{symptom}: they were written after the last backward.",
         why="backward had stored {stored:values}; this call wrote zeros over it.",
@@ -1239,6 +1256,7 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "cancels"): Answer(
         verdict="{grad} is exactly 0 everywhere: {how}.",
         why="{why:sentences}",
+        mend="{mend}",
     ),
     (Cause.UNDERFLOW, "zero"): Answer(
         verdict="{grad} is exactly 0 everywhere: {how}.",
@@ -1257,6 +1275,16 @@ ZERO: dict[tuple[Cause, str], Answer] = {
 
 # of a call that raised: why/rules/errors/
 RAISED: dict[tuple[Cause, str], Answer] = {
+    (Cause.NAN, "returned"): Answer(
+        verdict="The backward of {code:few} made NaN: {node} got ordinary numbers and sent NaN.",
+        why="its derivative is infinite at a value of the forward (a root or a power below 1 at 0, a division by 0, a logarithm of 0), and a gradient of 0 times infinity is NaN. Anomaly mode stopped there.",
+        mend="keep its input away from that point: eps or clamp inside, before it (sqrt(x + eps), not sqrt(x) + eps; torch.where after it is too late).",
+    ),
+    (Cause.NAN, "returned_unseen"): Answer(
+        verdict="A backward made NaN: {node} got ordinary numbers and sent NaN; which call made that node is not known here.",
+        why="{record}",
+        mend="keep its input away from that point: eps or clamp inside, before it (sqrt(x + eps), not sqrt(x) + eps; torch.where after it is too late).",
+    ),
     # {it} is the short name of {name}
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
@@ -1518,6 +1546,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="requires_grad_() on what is to learn, before the forward.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_carried"): Answer(
+        verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="make {value} anew after each step, before the next loss is computed from it; or run every backward before the step.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
@@ -1542,6 +1575,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}.",
         mend="add the losses and call backward once, or retain_graph=True in the first. Or compute {shared} anew for the second; or detach it, where no second gradient is meant to pass.",
+    ),
+    (Cause.SECOND_BACKWARD, "shared_stepped"): Answer(
+        verdict="What {name} had saved was freed by an earlier backward: {first}.",
+        why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}, and what is behind was stepped between them.",
+        mend="compute {shared} anew for the second loss, after the step; or call both backwards before any step, the first with retain_graph=True: then each adds its gradient to all that is behind {shared}.",
     ),
     (Cause.SECOND_BACKWARD, "twice"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
@@ -2048,17 +2086,17 @@ NOT_FINITE = {
     ),
     "node": Answer(
         verdict="{broken}",
-        why="{why}",
+        why="{why:sentences}",
         mend="keep its input away from that point (eps or clamp before it; torch.where after it is too late).",
     ),
     "masked": Answer(
         verdict="{broken}",
-        why="{why}",
+        why="{why:sentences}",
         mend="put a harmless value in before this call, at the elements that {chooser}() leaves out: torch.where(mask, x, 1) as its input. torch.where after it is too late.",
     ),
     "divides": Answer(
         verdict="{broken}",
-        why="{why}",
+        why="{why:sentences}",
         mend="keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
     ),
     "not_traced": Answer(
@@ -2096,6 +2134,7 @@ SMALL_PARTS = {
     "leaves_broken": "{names:few} {names:gets|get} a gradient that holds {value}.",
     "loss_broken": "The loss is {value}, although the gradients are finite.",
     # {why} it is not finite
+    "others_too": "So {n:does|do} {others:list}, by itself: mend each place, for one alone leaves it.",
     "in_backward": "in backward {nr} of {all}: {why}",
     "made_by_call": "the forward had {value} already, made by {code}: blame no derivative.",
     "suspects": "Not read, and not finite at some values: {codes:list}.",

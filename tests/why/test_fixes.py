@@ -109,6 +109,99 @@ def told(one: Fix) -> tuple[Explanation, bool]:
 
 # --- what the account of the steps, and what the program did on purpose, led to -------------------
 
+fix_of_error(
+    "nan/returned",
+    """
+x = torch.zeros(2, requires_grad=True)
+with torch.autograd.detect_anomaly(check_nan=True):
+    loss = (torch.sqrt(x * x) * 0).sum()
+    loss.backward()
+""",
+    ("sqrt(x + eps)", "torch.sqrt(x * x)", "torch.sqrt(x * x + 1e-8)"),
+    ("clamp inside", "torch.sqrt(x * x)", "torch.sqrt((x * x).clamp(min=1e-8))"),
+)
+fix_of_error(
+    "second_backward/shared_stepped",
+    """
+body, head = nn.Linear(2, 2), nn.Linear(2, 2)
+opt, head_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (body, head))
+x = torch.ones(1, 2)
+value = head(body(x).tanh()).tanh()
+first, second = value.chunk(2, dim=1)
+first_loss, second_loss = first.pow(2).sum(), second.pow(2).sum()
+first_loss.backward()
+opt.step()
+second_loss.backward()
+head_opt.step()
+""",
+    (
+        "anew for the second loss",
+        "second_loss.backward()",
+        "second_loss = head(body(x).tanh()).tanh().chunk(2, dim=1)[1].pow(2).sum()\n"
+        "second_loss.backward()",
+    ),
+    (
+        "both backwards before any step",
+        "first_loss.backward()\nopt.step()\nsecond_loss.backward()",
+        "first_loss.backward(retain_graph=True)\nsecond_loss.backward()\nopt.step()",
+    ),
+)
+fix_of_error(
+    "modified_in_place/stepped_carried",
+    """
+net, judge = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)), nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+fake = net(torch.ones(1, 2))
+for _ in range(2):
+    opt.zero_grad()
+    loss = -judge(fake).mean()
+    loss.backward(retain_graph=True)
+    opt.step()
+""",
+    (
+        "make fake anew after each step",
+        "    opt.step()",
+        "    opt.step()\n    fake = net(torch.ones(1, 2))",
+    ),
+    ("every backward before the step", "    opt.step()", "opt.step()"),
+)
+fix(
+    "not_in_loss/dropped_result",
+    "net",
+    "net.units[0][0].lin.weight.grad is not None",
+    """
+class Unit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.lin(x) + x
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.units, self.out = nn.ModuleList(nn.Sequential(Unit()) for _ in range(2)), nn.Linear(2, 1)
+    def forward(self, *xs):
+        xs = list(xs)
+        for i, x in enumerate(xs):
+            x = self.units[i](x)
+        return sum(self.out(x).sum() for x in xs)
+net = Net()
+loss = net(torch.ones(1, 2), torch.ones(1, 2))
+loss.backward()
+""",
+    ("xs[i] = ", "x = self.units[i](x)", "xs[i] = self.units[i](x)"),
+)
+fix(
+    "zero_gradient/both_zero",
+    "a, b",
+    "b.grad.any()",
+    """
+a, b = (nn.Parameter(torch.zeros(2, 2)) for _ in range(2))
+loss = (torch.ones(1, 2) @ a @ b).sum()
+loss.backward()
+""",
+    ("begin one of them", "loss = ", "nn.init.kaiming_uniform_(a)\nloss = "),
+)
 fix(
     "not_in_loss/result_in_no_loss",
     "penalty",
@@ -137,6 +230,16 @@ h = w * 2
 """,
     ("read .grad of w", "h = w * 2", "h = w * 2\nh.sum().backward()"),
     ("h.retain_grad()", "h = w * 2", "h = w * 2\nh.retain_grad()\nh.sum().backward()"),
+)
+fix(
+    "no_backward_yet/none_recorded",
+    "w",
+    "w.grad is not None",
+    """
+w = torch.ones(2, requires_grad=True)
+loss = (w * 2).sum()
+""",
+    ("call backward() before", "loss = (w * 2).sum()", "loss = (w * 2).sum()\nloss.backward()"),
 )
 fix(
     "no_backward_yet/taken_before_step",

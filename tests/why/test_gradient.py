@@ -444,7 +444,7 @@ def zero_grad_without_none_after_a_second_backward() -> Any:
     return w
 
 
-@is_("zero_gradient", r"multiplied by gate")
+@is_("zero_gradient", r"its factor gate are both all zeros")
 def gate_and_value_are_both_zero() -> Any:
     value, gate = leaf(0.0, 0.0), leaf(0.0, 0.0)
     loss = (value * gate).sum()

@@ -279,7 +279,7 @@ def test_a_name_that_an_update_gave_away_is_told_at_the_failing_line(
     told = asked(program)
     assert (told.cause, told.lines) == ("rebound", (7,))
     assert "w -= lr * w.grad under no_grad" in told.mend
-    assert "It raised AttributeError" in told.more[0]
+    assert "it raised AttributeError" in told.more[0]
     assert "w.grad is None: the name w holds a new tensor now" in run(shell, f"%%gradviz{program}")
     mended = UPDATED.format(update="w -= 0.1 * w.grad")
     assert ran(mended)[1] is None

@@ -23,6 +23,7 @@ from gradviz.graph.records import (
     Source,
     Tensor,
 )
+from gradviz.names.frames import frames, names_in, place_at
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.messages import (
     cause_of,
@@ -181,6 +182,16 @@ class Failure:
     def maker(self, node: Node | None) -> Call | None:
         """Return the call that made a node."""
         return self.graph.call.get(node.call_id) if node else None
+
+    def binding(self, tensor: Tensor) -> Call | None:
+        """Return the innermost statement that binds the name of a result, at the call that made it;
+        that call where none does."""
+        maker = self.facts.maker.get(tensor.id)
+        names = {tensor.name, tensor.code_name} - {None, ""}
+        for depth, frame in enumerate(frames(maker) if maker else ()):
+            if maker is not None and names.intersection(names_in(frame.code)[0]):
+                return place_at(maker, depth)
+        return maker
 
     def made_by(self, node: Node | None) -> str:
         """Return a node's name and what made it: ``MulBackward0 of c = a * 2 (line 3)``."""

@@ -33,9 +33,26 @@ def modified_in_place(failure: Failure) -> Explanation:
     saved = saved_objects(failure, node, stale) if node else []
     writers = calls_that_wrote(failure, saved, stale)
     first = writers[0] if writers else None
+    stepped = first is not None and is_step(failure, first)
+    carried = carried_over_step(failure, first, node) if stepped else None
+    if carried is not None:
+        made = failure.binding(carried)
+        return failure.answer(
+            Cause.MODIFIED_IN_PLACE,
+            "stepped_carried",
+            calls=[*writers[:1], made],
+            also_at=[*writers, failure.maker(node)],
+            tensors=[*saved, carried],
+            nodes=[node] if node else [],
+            writer=writer(failure, first) if first else "",
+            name=saved_name(failure, saved, stale),
+            value=failure.name(carried),
+            place=failure.words.where(made),
+            reasons=why_stale(failure, node, saved, stale, writers),
+        )
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
-        "stepped" if first and is_step(failure, first) else "written",
+        "stepped" if stepped else "written",
         calls=writers[:1],
         also_at=[*writers, failure.maker(node)],
         tensors=saved,
@@ -47,6 +64,25 @@ def modified_in_place(failure: Failure) -> Explanation:
         reasons=why_stale(failure, node, saved, stale, writers),
         mend=mend_of_write(first),
     )
+
+
+def carried_over_step(failure: Failure, step: Call | None, node: Node | None) -> Tensor | None:
+    """Return the named result that was made before a step and that a call after it took into this
+    loss, with the node that finds its tensor changed behind it."""
+    facts, tensor = failure.facts, failure.graph.tensor
+    if failure.call is None or step is None or node is None:
+        return None
+    behind = facts.ancestors(failure.call.inputs[:1])
+    later = (c for c in facts.ordinary_calls if c.id > step.id and not behind.isdisjoint(c.outputs))
+    read = (tensor[i] for call in later for i in call.inputs)
+    old = (t for t in read if t.name and t.id in facts.maker and facts.maker[t.id].id < step.id)
+    return next((t for t in old if _leads_to(failure, t, node)), None)
+
+
+def _leads_to(failure: Failure, state: Tensor, node: Node) -> bool:
+    """Say whether a gradient from a result comes to a node."""
+    edge = state.gradient_edge
+    return edge is not None and node.id in failure.facts.reachable([edge.node_id])
 
 
 def why_stale(

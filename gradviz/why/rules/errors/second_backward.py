@@ -23,6 +23,7 @@ from gradviz.graph.records import (
 )
 from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import computed
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.words.speech import say, several
 
@@ -330,6 +331,10 @@ def freed_unseen(failure: Failure) -> Explanation:
     )
 
 
+# what only takes parts of a value
+_PARTS = frozenset({"chunk", "split", "unbind"})
+
+
 def run_twice(failure: Failure) -> Explanation | None:
     """Tell that two backwards went through the same graph, or through a part that two losses
     share."""
@@ -339,10 +344,18 @@ def run_twice(failure: Failure) -> Explanation | None:
     first = failure.graph.call[earlier.call_id]
     shared = failure.shared(earlier.ran)
     same = set(failure.run.roots) <= set(earlier.ran)
+    behind = objects(t for s in shared for t in failure.facts.leaves_reached(s.id))
+    stepped = bool(written_between(failure, first) & behind)
+    whole = [computed(failure.facts, t.id, _PARTS) for t in shared[:1]]
+    makers = [failure.binding(failure.graph.tensor[i]) for i in whole]
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "same_graph" if same else "shared" if shared else "twice",
-        calls=[first, failure.call],
+        "same_graph"
+        if same
+        else ("shared_stepped" if stepped else "shared")
+        if shared
+        else "twice",
+        calls=[*([] if same else makers), first, failure.call],
         tensors=shared,
         nodes=[node],
         name=node.name,

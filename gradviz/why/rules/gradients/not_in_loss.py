@@ -8,8 +8,10 @@ from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.frames import names_bound
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.words.speech import say
 
@@ -100,6 +102,53 @@ def never_read(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     cause = Cause.BRANCH_NOT_TAKEN if asked.parameter else Cause.NOT_IN_LOSS
     return gradients.answer(asked, cause, "never_read")
+
+
+def dropped_result(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a statement gives the result of the module in which it was used a name, and that
+    nothing reads it there: ``for x in xs: x = block(x)``."""
+    if unread_results(gradients, asked):
+        return None
+    call = _dropping(gradients, asked)
+    bound = [] if call is None else names_bound(call)
+    if call is None or len(bound) != 1 or not bound[0].isidentifier():
+        return None
+    return gradients.answer(
+        asked,
+        Cause.NOT_IN_LOSS,
+        "dropped_result",
+        calls=[call],
+        name=bound[0],
+        code=gradients.words.code(call),
+    )
+
+
+def _dropping(gradients: Gradients, asked: Asked) -> Call | None:
+    """Return the statement that called the module whose result, made from a tensor, no call read:
+    the innermost that gives it a name."""
+    facts = gradients.facts
+    unread = sorted(gradients.connected(asked) - facts.read_ids)
+    makers = [call for i in unread if (call := facts.maker.get(i)) is not None]
+    inside = [call for call in makers if call.module_call is not None]
+    for at in facts.module_calls_around(inside[-1].module_call) if inside else ():
+        source = facts.module_call[at].source
+        if source is not None and names_bound(call_at(source)):
+            return None if _is_read_outside(gradients, at) else call_at(source)
+    return None
+
+
+def _is_read_outside(gradients: Gradients, module_call: int) -> bool:
+    """Say whether a call outside of a module's call read what was made in there: a part of what it
+    returned."""
+    facts = gradients.facts
+    inside = {
+        call.id
+        for call in gradients.graph.calls
+        if module_call in facts.module_calls_around(call.module_call)
+    }
+    made = {i for c in gradients.graph.calls if c.id in inside for i in c.outputs}
+    readers = (c for c in facts.ordinary_calls if c.id not in inside)
+    return any(not made.isdisjoint(call.inputs) for call in readers)
 
 
 def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:

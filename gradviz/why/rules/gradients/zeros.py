@@ -66,6 +66,9 @@ class Zeros(Paths):
         same = {s.id for s in states if s.version == last_read.version}
         if not self.zeros.isdisjoint(same):
             return True
+        # steps may have written it since; with a gradient of zeros they cannot have made it zero
+        if states[-1].id in self.zeros and t.is_leaf and self.stuck(states[-1]):
+            return True
         return last_read.values is not None and all_zero(last_read.values)
 
     def zero_leaf(self, node_id: int) -> Tensor | None:
@@ -395,6 +398,17 @@ class Zeros(Paths):
         factors = [t for slot in stops if (t := self.blocked[slot]) is not None]
         if len(factors) == len(stops) and self.start_later(asked, factors):
             return self.starts_later(asked, nodes, factors)
+        if factors and len(factors) == len(stops) and self.are_both_zero(asked, factors):
+            return self.answer(
+                asked,
+                Cause.ZERO_GRADIENT,
+                "both_zero",
+                calls=[*self.calls_in_order(nodes), *self.zeroing_of(asked)],
+                nodes=[node.id for node in nodes],
+                tensors=[t.id for t in factors],
+                checked=CHECKED_OF_ZEROS,
+                factors=self.names_of(factors),
+            )
         if factors:
             why = say("zero.zero_factors", factors=self.names_of(factors))
             return self.sends_zeros(asked, nodes, why, factors=factors)
@@ -405,6 +419,22 @@ class Zeros(Paths):
             return self.at_least(asked, nodes, least)
         known = self.why_zero(nodes, stops)
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
+
+    def are_both_zero(self, asked: Asked, factors: Sequence[Tensor]) -> bool:
+        """Say whether a leaf and what its gradient is multiplied by are all zeros, and those are
+        leaves that get no gradient either."""
+        last = self.facts.latest_state
+        trained = all(t.is_leaf and t.requires_grad for t in factors)
+        return (
+            trained
+            and self.is_zero(asked.tensor_id)
+            and all(self.stuck(last[t.object_id]) for t in factors)
+        )
+
+    def zeroing_of(self, asked: Asked) -> list[Call]:
+        """Return the call that filled a leaf with zeros last, where one was recorded."""
+        states = self.states(asked)
+        return self.zeroing(states[-1].object_id) if states else []
 
     def at_least(self, asked: Asked, nodes: Sequence[Node], loss: Call) -> Explanation:
         """Tell that the loss is as small as it can be: zero is its gradient."""
@@ -600,19 +630,41 @@ class Zeros(Paths):
     # --- several gradients add up to 0 ------------------------------------------------------------
 
     def cancels(self, asked: Asked) -> Explanation | None:
-        """Tell that several gradients reach it, and add up to 0."""
+        """Tell that several gradients reach it, or what it is computed in, and add up to 0."""
         end = self.node_of(asked)
-        parts = self.cancelling(end[0]) if end and not asked.hooked else []
-        if not parts:
+        if end is None or asked.hooked:
             return None
+        parts, ways = self.cancelling(end[0]), self.cancelling_ways(asked)
+        if not parts and not ways:
+            return None
+        nodes = [self.graph.node[node_id] for node_id, _ in ways]
+        why = say("zero.ways_cancel", it=asked.name)
         return self.answer(
             asked,
             Cause.ZERO_GRADIENT,
             "cancels",
+            calls=self.calls_of(nodes),
+            nodes=[node.id for node in nodes],
             checked=(*CHECKED_OF_ZEROS, "zero_slope"),
             how=say("zero.adds_up"),
-            why=[say("zero.parts_cancel", parts=parts, it=asked.name)],
+            why=[say("zero.parts_cancel", parts=parts, it=asked.name) if parts else why],
+            mend=say("zero.mend_cancels") if self.calls_of(nodes) else "",
         )
+
+    def cancelling_ways(self, asked: Asked) -> list[Slot]:
+        """Return the edges of the last run along which something else than zeros came to the
+        nearest place above a tensor where several meet, and where only zeros arrived."""
+        run = self.last_run(asked)
+        while run is not None and not any(_some_of_run(run)):
+            ran = {e.node_id: e for e in self.facts.nodes_of_run[run.run]}
+            slots = [slot for slot in self.slots_into(run.node_id) if slot[0] in ran]
+            alive = [
+                (node, i) for node, i in slots if i < len(ran[node].sent) and _sends(ran[node], i)
+            ]
+            if len(alive) > 1:
+                return alive
+            run = ran[slots[0][0]] if len(slots) == 1 else None
+        return []
 
     def cancelling(self, node_id: int) -> list[str]:
         """Return the last gradients that were sent to a leaf and are not zero, where they are
@@ -787,6 +839,16 @@ def _made_by_part(slot: Slot, some: bool | None, makers: Mapping[int, Makers]) -
     if some is None:
         return set()
     return {(slot, True)} if some else makers.get(slot[0], {(slot, False)})
+
+
+def _some_of_run(run: NodeRan) -> list[bool | None]:
+    """Say of each gradient that arrived at a node whether it may be something else than zeros."""
+    return [some is not False for some in _some(run.arrived, run.arrived_norms)]
+
+
+def _sends(run: NodeRan, index: int) -> bool:
+    """Say whether a node is known to have sent something else than zeros along an edge."""
+    return _some(run.sent, run.sent_norms)[index] is True
 
 
 def _some(texts: Sequence[str | None], norms: Sequence[str | None]) -> list[bool | None]:

@@ -14,6 +14,7 @@ from gradviz.graph.records import Source
 from gradviz.names.statements import code_of_function, function_node, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.reading import is_of_torch
 from gradviz.why.rules.silent.freeze_without_effect import FLAG
 from gradviz.why.rules.silent.silent import Silent
 
@@ -71,7 +72,10 @@ def _of_modules(asked: Silent) -> Iterator[tuple[str, Wrapped]]:
 
 
 def _of_class(kind: type) -> Iterator[Wrapped]:
-    """Yield the parameters that the constructor of a class makes so."""
+    """Yield the parameters that the constructor of a class makes so; torch's own make none, and
+    reading their files takes long."""
+    if is_of_torch(kind):
+        return
     code = code_of_function(vars(kind).get("__init__"))
     found = None if code is None else function_node(code)
     yield from () if found is None else _wrapped(*found)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, NodeKind
+from gradviz.graph.training import line_of
 from gradviz.names.written import Number
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
@@ -187,7 +188,7 @@ def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block
         return by_factor(sizes, cause, broken, run, found.factor)
     if found.is_likely:
         return likely_made(sizes, cause, broken, run, point_of(sizes, found.step), value="NaN")
-    return made_at(sizes, cause, broken, run, found.step)
+    return made_at(sizes, cause, broken, run, found.step, further_makers(sizes, run, bad, step))
 
 
 def first_maker(sizes: Sizes, run: Backward, bad: list[Block]) -> Step | None:
@@ -237,17 +238,45 @@ def by_factor(
     )
 
 
-def made_at(sizes: Sizes, cause: Cause, broken: str, run: Backward, step: Step) -> Explanation:
-    """Blame the node that made what is not finite."""
+def further_makers(sizes: Sizes, run: Backward, bad: list[Block], first: Step) -> list[Call]:
+    """Return the other calls whose nodes got finite gradients, sent others, and lead to what is
+    broken: of each line the first."""
+    ends = {n for b in bad for n in sizes.node.get(b.name, ())}
+    found = list[Call]()
+    for step in sizes.steps[run.run]:
+        call = sizes.graph.call.get(sizes.graph.node[step.event.node_id].call_id)
+        is_other = step is not first and step.broken and step.clean and call is not None
+        if is_other and (not ends or sizes.facts.reachable([step.event.node_id]) & ends):
+            found += [call] if call is not None else []
+    own = sizes.graph.call.get(sizes.graph.node[first.event.node_id].call_id)
+    return [call for call in lines_once(found) if own is None or line_of(call) != line_of(own)]
+
+
+def made_at(
+    sizes: Sizes, cause: Cause, broken: str, run: Backward, step: Step, others: Sequence[Call]
+) -> Explanation:
+    """Blame the node that made what is not finite, and name the others that did so by
+    themselves."""
     point = point_of(sizes, step)
-    why = in_backward(sizes, run, why_broken(sizes, point))
+    why = [in_backward(sizes, run, why_broken(sizes, point))]
+    if others:
+        places = list(map(sizes.words.at, others))
+        why.append(say("small.others_too", others=places, n=len(places)))
     nodes = [point.node.id]
+    calls = [call for call in (point.call, *others) if call is not None] if others else []
     if point.masked_by is not None and point.values:
         chooser = point.masked_by.function
-        return sizes.answer(cause, "masked", nodes=nodes, broken=broken, why=why, chooser=chooser)
-    if point.divides:
-        return sizes.answer(cause, "divides", nodes=nodes, broken=broken, why=why)
-    return sizes.answer(cause, "node", nodes=nodes, broken=broken, why=why)
+        return sizes.answer(
+            cause, "masked", calls=calls, nodes=nodes, broken=broken, why=why, chooser=chooser
+        )
+    return sizes.answer(
+        cause,
+        "divides" if point.divides else "node",
+        calls=calls,
+        nodes=nodes,
+        broken=broken,
+        why=why,
+    )
 
 
 def why_broken(sizes: Sizes, point: Point) -> str:
