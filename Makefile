@@ -127,3 +127,5 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real --check
 	$(PY) tests/why/real_trial.py real_blind --check
 	$(PY) tests/why/real_trial.py real_blind2 --check
+	$(PY) tests/why/real_trial.py real_blind3 --check
+	$(PY) tests/why/real_trial.py real_blind3/healthy --check
