@@ -153,7 +153,7 @@ def _picture(scene: Scene, how: Arrangement) -> str:
         labelloc="b",
         fontname=theme.SANS,
         fontsize=theme.STATE_SIZE,
-        label=_footer(scene),
+        label=_footer(scene, how in ONE_COLUMN),
         compound="true" if any(a.to_frame for a in scene.arrows) else "",
         end=";",
     )
@@ -282,7 +282,7 @@ def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
         for a in scene.arrows
     ]
     return [
-        Piece("", "legend", _footer(scene)),
+        Piece("", "legend", _footer(scene, how in ONE_COLUMN)),
         *(
             Piece(f"cluster_{i}", box.kind, _box_chip(box, box.members in beside))
             for i, box in enumerate(_frames(scene))
@@ -755,12 +755,14 @@ def _row_widths(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -
 # --- legend and notes -----------------------------------------------------------------------------
 
 
-def _footer(scene: Scene) -> str:
+def _footer(scene: Scene, is_narrow: bool) -> str:
     """Write the legend, on one line where there is room, and the notes under it."""
     if scene.is_bare:
         return ""
-    rows = ["".join(map(_sign, line)) for line in _legend_lines(signs(scene))]
-    notes = [line for note in scene.notes for line in wrap(note, 90, 3)]
+    width = theme.NARROW_LEGEND_WIDTH if is_narrow else theme.LEGEND_WIDTH
+    rows = ["".join(map(_sign, line)) for line in _legend_lines(signs(scene), width)]
+    chars, most = (45, 6) if is_narrow else (90, 3)
+    notes = [line for note in scene.notes for line in wrap(note, chars, most)]
     rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
     if not rows:
         return ""
@@ -783,14 +785,14 @@ def signs(scene: Scene) -> list[str]:
     return [sign for sign in theme.LEGEND if sign in used]
 
 
-def _legend_lines(signs: list[str]) -> list[list[str]]:
-    """Return the signs in lines that are as wide as a small picture."""
+def _legend_lines(signs: list[str], width: float) -> list[list[str]]:
+    """Return the signs in lines that are no wider than this, in points."""
     lines: list[list[str]] = []
     room = 0.0
     for sign in signs:
         if not lines or _sign_width(sign) > room:
             lines.append([])
-            room = theme.LEGEND_WIDTH - 12
+            room = width - 12
         lines[-1].append(sign)
         room -= _sign_width(sign)
     return lines

@@ -18,6 +18,7 @@ MONO: Final = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 CODE_SIZE: Final = 12  # points; 1 point is 4/3 CSS pixels, so 10 points are 13.3 pixels
 VALUE_SIZE: Final = 11
 STATE_SIZE: Final = 10
+NARROW_LEGEND_WIDTH: Final = 265  # points: as wide as a picture on a phone
 LEGEND_WIDTH: Final = 425  # points: as wide as a picture is shown beside its code in a small window
 
 
