@@ -24,8 +24,8 @@ NAMED = {
         "a part of the same straight line: each node is read, guarded and noted in one round of the"
         " loop, and a call for each of its edges would cost more than what is read of it"
     ),
-    "gradviz/watch/stack.py Frames.look": (
-        "the one pass up the stack of every recorded call: what a frame tells depends on what was"
+    "gradviz/watch/stack.py Frames._walk": (
+        "the one pass up a stack that is not remembered: what a frame tells depends on what was"
         " passed before it, eight facts that steps of their own would hand to and fro"
     ),
 }

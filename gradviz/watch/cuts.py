@@ -65,6 +65,7 @@ class Nodes:
         self.see: Callable[[torch.Tensor], Object]  # Objects.see, set by the recorder
         self.known: Callable[[torch.Tensor], Object | None]
         self.kin: Callable[[int], State | None]
+        self.by_id: dict[int, Object]
 
     def forget_leaves(self) -> None:
         """Note every leaf again when it is met: its record may be among those that a full log
@@ -220,7 +221,7 @@ class Nodes:
     # --- the nodes of a usual call, see below ---
 
     def take_few(
-        self, top: Any, result: State, start: int, made: list[Any], reached: set[tuple[Any, int]]
+        self, top: Any, result: State, start: int, made: list[Any], reached: set[ShortKey]
     ) -> bool:
         """Read the nodes of a call that has few of them, all plain ones: the same nodes in the same
         order as ``meet`` has them. ``keep_few`` records them.
@@ -230,21 +231,24 @@ class Nodes:
             result: the state of the result.
             start: where its memory begins.
             made: the nodes are added to it.
-            reached: the gradient edges that they lead to are added to it.
+            reached: the gradient edges that they lead to are added to it, each as a ``ShortKey``.
 
         Returns:
             False where more care is needed.
         """
-        pending: dict[int, Slot] = {}
+        met, first, kinds = self.met, self.start, self.kinds
+        pending: dict[int, Slot] = {}  # of nodes that are still to be read, by id
         held: list[Any] = []  # up to torch 2.12 the id() of a node that nobody holds is used again
-        met, first, todo, taken = self.met, self.start, [top], 0
+        todo, taken = [top], 0
         while todo:
             node = todo.pop()
             metadata, number = node.metadata, _raw_number(node)
-            if SLOT in metadata and id(node) in pending:
-                continue  # two edges led there
-            kind = self.kinds.get(type(node)) or self.kind(node)
-            if SLOT in metadata or kind[1] or not first <= number < _NO_NUMBER:
+            if SLOT in metadata:
+                if id(node) in pending:
+                    continue  # two edges led there
+                return False
+            name, custom, attributes = kinds.get(type(node)) or self.kind(node)
+            if custom or not first <= number < _NO_NUMBER:
                 return False
             functions = node.next_functions
             behind: list[Slot] = []
@@ -262,25 +266,34 @@ class Nodes:
                         pending[id(child)] = slot
                         held.append(child)
                         todo.append(child)
-                own, _, name, below = slot
+                own, _, _, below = slot
                 if own not in met:
                     if below == _NO_NUMBER:
                         own = self.accumulate_grad(child)
-                        slot = own, input_nr, name, below
+                        slot = own, 0, slot[2], below
                     elif below >= first and id(child) not in pending:
                         return False
-                guarded = guarded or not (lowest <= below < number or below == _NO_NUMBER)
-                reached.add((own, input_nr))
-                behind.append((own, input_nr, name, below) if input_nr else slot)
-            saved = self._plainly_saved(node, kind[2], result if node is top else None, start)
-            if saved is None:
-                return False
-            metadata[SLOT] = slot = pending.get(id(node)) or (new_serial(), 0, kind[0], number)
+                if below >= number or below < lowest:
+                    guarded = guarded or below != _NO_NUMBER
+                if input_nr:
+                    reached.add((own, input_nr))
+                    behind.append((own, input_nr, slot[2], below))
+                else:
+                    reached.add(own)
+                    behind.append(slot)
+            saved: tuple[Any, ...] | None = ()
+            if attributes:
+                own_result = result if node is top else None
+                saved = self._plainly_saved(node, attributes, own_result, start)
+                if saved is None:
+                    return False
+            metadata[SLOT] = slot = pending.get(id(node)) or (new_serial(), 0, name, number)
             if guarded:
                 _guard(node, functions)
-            made += self.new[taken:]
-            taken = len(self.new)
-            made.append((slot[0], kind[0], number, tuple(behind), saved))
+            if len(self.new) > taken:  # leaves were met on the way
+                made += self.new[taken:]
+                taken = len(self.new)
+            made.append((slot[0], name, number, tuple(behind), saved))
         return True
 
     def _new_slot(self, child: Any) -> Slot:
@@ -293,35 +306,37 @@ class Nodes:
     def keep_few(self, made: list[Any]) -> None:
         """Record what ``take_few`` has read."""
         self.new.clear()
-        self.met.update([node[0] for node in made if type(node) is tuple])
+        for node in made:
+            if type(node) is tuple:
+                self.met.add(node[0])
 
     def _plainly_saved(
         self, node: Any, attributes: Any, result: State | None, start: int
-    ) -> tuple[Saved, ...] | None:
-        """Read what a node has just saved; None, or an error, where more care is needed."""
-        saved = []
-        for attribute, short in attributes:
-            data = torch_private.plainly_saved(node, attribute)
-            if data is None:
-                continue
-            version, owner = _raw_version(data), self.known(data)
-            if owner is not None:
-                if owner.state.version != version:
+    ) -> tuple[Any, ...] | None:
+        """Read what a node has just saved, see ``Kept``; None, or an error, where more care is
+        needed."""
+        saved: list[Any] = []
+        by_id = self.by_id
+        for short, data in torch_private.plainly_saved(node, attributes):
+            owner = by_id.get(id(data))
+            if owner is not None and owner() is data:
+                state = owner.state
+                if state.version != _raw_version(data):
                     return None
-                saved.append(_row(Saved, (short, owner.state, None, None, version, _AVAILABLE)))
+                saved.append((short, state))
                 continue
-            found = self._saved_unknown(short, data, version, result, start)
+            found = self._saved_unknown(short, data, result, start)
             if found is None:
                 return None
             saved.append(found)
         return tuple(saved)
 
     def _saved_unknown(
-        self, short: str, data: torch.Tensor, version: int, result: State | None, start: int
+        self, short: str, data: torch.Tensor, result: State | None, start: int
     ) -> Saved | None:
         """Read the same of one tensor that is no object we know, as ``_saved_other`` has it; of
         those that lie in the memory of the result, only the result itself."""
-        base = torch_private.base_of(data)
+        version, base = _raw_version(data), torch_private.base_of(data)
         if base is None and short in _NEVER_RESULTS and not data.requires_grad:
             return _row(Saved, (short, None, None, None, version, _AVAILABLE))
         span = torch_private.storage_range(data)
@@ -374,14 +389,14 @@ _NO_TENSORS = frozenset(
 )
 
 
-def given(objects: Objects, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any] | None:
-    """Return for each argument, those by keyword last, its state, up to date, None for a number.
-    None if any may hold tensors in another way, or is a view whose ``grad_fn`` is left unread."""
+def given(objects: Objects, values: Sequence[Any]) -> list[Any] | None:
+    """Return for each argument its state, up to date, None for a number. None if any may hold
+    tensors in another way, or is a view whose ``grad_fn`` is left unread."""
     by_id: dict[int, Any] = objects.by_id
     exposed = objects.exposed
     states: list[Any] = []
     wary = objects.deferred or exposed
-    for value in (*args, *kwargs.values()) if kwargs else args:
+    for value in values:
         kind = type(value)
         if kind is _TENSOR or kind is _PARAMETER:
             own = by_id.get(id(value))
@@ -402,6 +417,22 @@ def given(objects: Objects, args: Sequence[Any], kwargs: dict[str, Any]) -> list
         else:
             return None
     return states
+
+
+def arguments(
+    objects: Objects, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Sequence[Any], tuple[str, ...] | Places, list[Any]] | None:
+    """Return the arguments of a call, where they stand, and the state of each, as ``given`` has it.
+    None where they are none of a usual call."""
+    values, where = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
+    states = given(objects, values)
+    if states is not None:
+        return values, where, states
+    tensors = unpacked(args, kwargs)
+    if tensors is None:
+        return None
+    states = given(objects, tensors[0])
+    return None if states is None else (*tensors, states)
 
 
 def unpacked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Places] | None:
@@ -488,7 +519,7 @@ def entry(
     viewed: Any = None if base is None else by_id.get(id(base))
     if viewed is None or viewed() is not base:
         viewed, counter = None, None  # of nothing, or of what a call made inside of it
-        if any(member() is not None for member in block or ()):
+        if block is not None and block.is_alive():
             counter = None if base is None else _shared_counter(states, block)
             if counter is None:
                 return None  # memory that is known, and yet no view
@@ -498,13 +529,13 @@ def entry(
         return None
     state.values = t.tolist() if t.numel() <= LIMIT else None
     made: list[Any] = []
-    reached: set[Key] = set()
+    reached: set[ShortKey] = set()
     if tracked and not nodes.take_few(grad_fn, state, start, made, reached):
         return None
     for before in states:
         if before is not None and before.tracked:
             node = before.object.accumulate_grad if before.node is None else before.node
-            if (node, before.output_nr) not in reached:
+            if ((node, before.output_nr) if before.output_nr else node) not in reached:
                 return None
     # It is a usual call. Nothing below can fail.
     if tracked:
@@ -526,6 +557,8 @@ def entry(
 
 
 Key = tuple[Any, int]  # a gradient edge: (node serial, output_nr), or (leaf object, 0)
+# The same in fewer words, for usual calls: (node serial, output_nr), or the serial alone for 0.
+ShortKey = Any
 
 
 def _edges_of(state: State) -> list[Key]:

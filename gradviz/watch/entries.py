@@ -29,6 +29,10 @@ class Block(list["Object"]):
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
+    def is_alive(self) -> bool:
+        """Tell whether any object that was met here lives, be it here or elsewhere."""
+        return any([member() is not None for member in self])  # noqa: C419  quicker: it is short
+
     def alive(self) -> list[Object]:
         """Return the objects that still live here (one may have moved away through ``.data =``)."""
         self[:] = [m for m in self if m() is not None and m.state.block is self]

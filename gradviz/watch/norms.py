@@ -11,7 +11,9 @@ from gradviz.watch import torch_private
 
 _REAL = (torch.float32, torch.float64)
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}  # to add squares up in
-_FEW = 128  # numbers that Python adds up sooner than torch converts them
+# Numbers that Python adds up nearly as soon as torch does, and exactly, however small they are:
+# where many small gradients are sent, in a loop, they vanish, and torch's squares do.
+_FEW = 64
 _SQUARES = (1e-14, 1e18)  # norms whose squares float32 holds
 
 
@@ -25,8 +27,10 @@ def norm(grad: torch.Tensor) -> float | None:
         >>> norm(torch.tensor([1.0, float("inf")]))
         inf
     """
-    if torch_private.dispatch_modes() or type(grad) is not torch.Tensor or grad.is_nested:
+    if torch_private.dispatch_modes() or not _is_plain(grad):
         return None
+    if (few := _of_few(grad)) is not None:
+        return few
     dense = grad if grad.dim() != 2 or grad.is_contiguous() else grad.t()
     if dense.dtype in _REAL and not dense.requires_grad and dense.is_contiguous():
         plain, times, flat = dense, 1.0, dense.view(-1)  # as nearly always
@@ -37,8 +41,6 @@ def norm(grad: torch.Tensor) -> float | None:
     if _SQUARES[0] < found < _SQUARES[1] or math.isnan(found):
         return found * times
     if plain.dtype is torch.float32:  # its squares float64 holds, all of them
-        if plain.numel() <= _FEW:
-            return math.hypot(*plain.reshape(-1).tolist()) * times
         wide = plain.reshape(-1).to(torch.float64)
         return math.sqrt(torch.dot(wide, wide).item()) * times
     sizes = plain.abs().to(torch.float64)
@@ -48,12 +50,25 @@ def norm(grad: torch.Tensor) -> float | None:
     return largest * times * float(torch.linalg.vector_norm(sizes / largest))
 
 
+def _of_few(grad: torch.Tensor) -> float | None:
+    """Return the norm of a few real numbers, if it is finite; None for other tensors."""
+    if grad.numel() > _FEW or grad.dtype not in _REAL or grad.requires_grad:
+        return None
+    found = math.hypot(*grad.reshape(-1).tolist())
+    return found if found < math.inf else None
+
+
+def _is_plain(grad: torch.Tensor) -> bool:
+    """Tell whether each element lies in memory once: a sparse tensor may hold several for one."""
+    return type(grad) is torch.Tensor and not grad.is_nested and grad.layout is torch.strided
+
+
 def norm_there(grad: torch.Tensor) -> torch.Tensor | None:
     """Return the 2-norm of a tensor as a tensor on its own device; ``read_there`` reads it."""
     modes = torch_private.dispatch_modes() or (
         grad.is_cuda and torch.cuda.is_current_stream_capturing()
     )
-    if modes or type(grad) is not torch.Tensor or grad.is_meta or grad.is_nested:
+    if modes or grad.is_meta or not _is_plain(grad):
         return None
     plain, times = _plain(grad)
     size: torch.Tensor = torch.linalg.vector_norm(plain.abs(), dtype=torch.float64)

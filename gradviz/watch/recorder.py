@@ -165,10 +165,11 @@ class Recorder(TorchFunctionMode):
         self.failures: dict[str, int] = {}
         self.nodes = cuts.Nodes()
         self.objects = self.objects_of(reads_gpu, self.nodes.meet)
-        self.nodes.see, self.nodes.known, self.nodes.kin = (
+        self.nodes.see, self.nodes.known, self.nodes.kin, self.nodes.by_id = (
             self.objects.see,
             self.objects.known,
             self.objects.kin,
+            self.objects.by_id,
         )
         self.modules = Modules(self.objects)
         self.frames = Frames(self.modules)
@@ -412,14 +413,10 @@ class Recorder(TorchFunctionMode):
             site, direct, bookkeeping, run = self.frames.look(frame)
             if bookkeeping:
                 return None
-            states = cuts.given(self.objects, args, kwargs)
-            given: Sequence[Any] = (*args, *kwargs.values())
-            where: tuple[str, ...] | Places = tuple(kwargs)
-            if states is None and (unpacked := cuts.unpacked(args, kwargs)) is not None:
-                given, where = unpacked
-                states = cuts.given(self.objects, given, {})
-            if states is None or self.nodes.new:
+            arguments = cuts.arguments(self.objects, args, kwargs)
+            if arguments is None or self.nodes.new:
                 return None
+            given, where, states = arguments
             if run is not None and not direct:
                 self._name_parameters(given, states, run)
             return site, run, direct, where, states

@@ -14,11 +14,12 @@ import os
 import sysconfig
 from collections.abc import Sequence
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradviz.graph.records import SavedState
 from gradviz.graph.sites import CHECKPOINT, INSTALLED, REPLACED
 from gradviz.watch import torch_private
-from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Places, Site, State
+from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Places, Saved, Site, State
 from gradviz.watch.functions import Role
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _SHELL = os.sep + "IPython" + os.sep
 _COPY = copy.deepcopy.__code__
 
 _replaced_arguments = torch_private.hooks_replaced_arguments
+_MODULE_CALL = torch_private.MODULE_CALL
 
 _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
 
@@ -45,7 +47,14 @@ _USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(
 Look = tuple[Site, bool, bool, "ModuleRun | None"]
 # A frame of a module's call that was not met before: the site of the statement that called it, and
 # whether the call itself is written there.
-_New = list[Any]
+_Entry = list[Any]
+# How much of a site is known where a module's call is passed, whether no more is wanted, and
+# whether a checkpoint called what stands below.
+_Passing = tuple[int, bool, bool]
+# A module's call that was passed: its run or its entry, this, and was it bookkeeping so far.
+_Passed = tuple[Any, _Passing, bool]
+_MOST_FRAMES = 30  # of a stack that is remembered
+_MOST_STACKS = 20_000  # that are remembered
 
 
 def usual_call(
@@ -85,8 +94,14 @@ def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
 def _unfolded(node: Any) -> NodeRecord:
     if isinstance(node, NodeRecord):
         return node
-    serial, name, number, behind, saved = node
-    return NodeRecord(serial, name, sequence_nr=number, next=behind, saved=saved)
+    serial, name, number, behind, kept = node
+    saved = [one if type(one) is Saved else _known_saved(*one) for one in kept]
+    return NodeRecord(serial, name, sequence_nr=number, next=behind, saved=tuple(saved))
+
+
+def _known_saved(attribute: str, state: State) -> Saved:
+    """Return the saved tensor that is one of the call's inputs."""
+    return Saved(attribute, state, None, None, state.version, SavedState.AVAILABLE)
 
 
 def _is_standard(name: str) -> bool:
@@ -112,6 +127,43 @@ def _is_noted_checkpoint(code: CodeType, site: Sequence[Any]) -> bool:
     return len(site) < 2 * SITE_DEPTH and torch_private.is_checkpoint(code)
 
 
+# NOTE [stacks are remembered]: a loop makes its calls again and again from the same places, and
+# what the stack tells of a call rests on nothing but the code and the position of each frame, down
+# to one behind which all is known: the frame that began the recording, the top level of the user's
+# code, or the innermost call of a module that was met before. So the frames that were seen are kept
+# as a tree, by code and position alone, and at its ends what the walk has told. A stack on which
+# hooks of a module ran is not kept: what they did is asked anew.
+
+
+class _New(NamedTuple):
+    """A call of a module that was not met before, as a remembered stack has it."""
+
+    site: Site | None  # None: that of the call of a module around it
+    direct: bool
+    state: _Passing | None  # under which it notes what is outside of it
+
+
+class _Inside(NamedTuple):
+    """What a remembered stack tells of the calls inside a call of a module that was met before."""
+
+    site: Site
+    direct: bool
+    bookkeeping: bool
+    state: _Passing
+    new: tuple[_New, ...]  # the outermost first
+
+
+class _Stack(dict[tuple[int, int], "_Stack"]):
+    """The stacks with one frame more, by that frame's code and position."""
+
+    __slots__ = ("inside", "look", "to_home")
+
+    def __init__(self) -> None:
+        self.look: Look | None = None  # where nothing outside matters
+        self.to_home = False  # is that so as this frame began the recording?
+        self.inside: _Inside | None = None  # where this frame runs a module
+
+
 class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
@@ -120,6 +172,8 @@ class Frames:
         self._functions = torch_private.FunctionRuns()
         self._modules = modules
         self._home = 0  # id of a frame outside of which no module runs
+        self._stacks = _Stack()  # see NOTE [stacks are remembered]
+        self._room = _MOST_STACKS
 
     def stay_inside(self, frame: FrameType | None) -> None:
         """Note the frame whose ``with`` statement begins the recording: it lives until that ends,
@@ -158,15 +212,110 @@ class Frames:
         return self.look(frame)[0]
 
     def look(self, frame: FrameType | None) -> Look:
+        """Return what the stack tells of a call that this frame makes."""
+        return self._remembered(frame) or self._walk(frame)
+
+    def _remembered(self, frame: FrameType | None) -> Look | None:
+        """Return what it told when the frames stood the same; None where they did not."""
+        stack: _Stack | None = self._stacks
+        home = self._home
+        new: list[FrameType] = []  # of modules' calls that were not met before
+        while frame is not None:
+            code = frame.f_code
+            stack = stack.get((id(code), frame.f_lasti))  # type: ignore[union-attr]
+            if stack is None:
+                return None
+            if code is _MODULE_CALL:
+                run = self._modules.under_way(frame)
+                if run is not None:
+                    return None if stack.inside is None else self._inside(stack.inside, run, new)
+                new.append(frame)
+            elif stack.look is not None and (not stack.to_home or id(frame) == home):
+                return stack.look
+            frame = frame.f_back
+        return None
+
+    def _inside(self, inside: _Inside, run: ModuleRun, frames: list[FrameType]) -> Look | None:
+        """Return the same for a call inside of a module's call that was met before. ``frames``:
+        those of modules' calls between the two, the innermost first."""
+        rest = run.outside.get(inside.state)
+        if rest is None:
+            return None
+        site = inside.site + rest[0]
+        bookkeeping = inside.bookkeeping or rest[1]
+        known = run
+        for place, frame in zip(inside.new, reversed(frames), strict=True):
+            known = self._modules.begin(frame, known, place.site or run.site, place.direct)
+            if place.state is not None:
+                at = place.state[0]
+                known.outside[place.state] = site[at:], bookkeeping and not at
+        return site, inside.direct, bookkeeping, known
+
+    def _stack_at(self, innermost: FrameType | None, outermost: FrameType) -> _Stack | None:
+        """Return where the stack is remembered that reaches from one frame to another; None where
+        it is too long, or too many are."""
+        stack, frame = self._stacks, innermost
+        for _ in range(_MOST_FRAMES):
+            if frame is None or not self._room:
+                break
+            place = id(frame.f_code), frame.f_lasti
+            found = stack.get(place)
+            if found is None:
+                found = stack[place] = _Stack()
+                self._room -= 1
+            if frame is outermost:
+                return found
+            stack, frame = found, frame.f_back
+        return None
+
+    def _remember_look(self, innermost: FrameType | None, look: Look) -> None:
+        """Remember the stack from which this was seen, in which no module runs."""
+        frame = innermost
+        while frame is not None:
+            code = frame.f_code
+            at_home = id(frame) == self._home
+            if at_home or (self._kinds.get(id(code)) or self._kind(code))[0] == _BOTTOM:
+                stack = self._stack_at(innermost, frame)
+                if stack is not None:
+                    stack.look, stack.to_home = look, at_home
+                return
+            frame = frame.f_back
+
+    def _remember_inside(
+        self,
+        innermost: FrameType | None,
+        outermost: FrameType,
+        direct: bool,
+        inside: tuple[Site, bool, _Passing],
+        new: list[_Entry],
+        passed: list[_Passed],
+    ) -> None:
+        """Remember the stack from which this was seen inside of a module's call that was met
+        before."""
+        stack = self._stack_at(innermost, outermost)
+        run = self._modules.under_way(outermost)
+        if stack is None or run is None:
+            return
+        site, bookkeeping, state = inside
+        found = []
+        for entry in reversed(new):
+            own = [at for one, at, before in passed if one is entry and (not before or at[0])]
+            around = entry[1] is run.site
+            found.append(_New(None if around else entry[1], entry[2], own[0] if own else None))
+        stack.inside = _Inside(site, direct, bookkeeping, state, tuple(found))
+
+    def _walk(self, innermost: FrameType | None) -> Look:
         """Go up the stack once, to the innermost call of a module that was passed before in the
         same way: what is outside of it stays as it is while it runs."""
-        kinds, under_way = self._kinds, self._modules.under_way
+        frame, kinds, under_way = innermost, self._kinds, self._modules.under_way
         direct, bookkeeping, closed = True, False, False
         checkpointed = False  # did torch's checkpoint call what stands below?
         known: ModuleRun | None = None  # the innermost call of a module that was met before
-        new: list[_New] = []  # those inside of it
-        waiting: list[_New] = []  # those of them whose statement was not met yet
-        passed: list[tuple[Any, tuple[int, bool, bool], bool]] = []
+        new: list[_Entry] = []  # those inside of it
+        waiting: list[_Entry] = []  # those of them whose statement was not met yet
+        passed: list[_Passed] = []
+        hooked = False  # did hooks of a module run on the way?
+        inside: tuple[Site, bool, _Passing] | None = None  # what is told inside of ``known``
         found: list[Any] = []
         below: FrameType | None = None
         below_kind = at_home = 0
@@ -190,6 +339,7 @@ class Frames:
                     break
             elif kind == _MODULE:
                 run, state = under_way(frame), (len(found), closed, checkpointed)
+                hooked |= below_kind == _MODULE_PART
                 if run is None:
                     new.append(entry := [frame, (), True])
                     waiting.append(entry)
@@ -201,6 +351,8 @@ class Frames:
                     if waiting:
                         _place(waiting, run.site, direct=False)
                     if rest is not None:
+                        if known is run and not hooked:
+                            inside = tuple(found), bookkeeping, state
                         direct &= bool(found)
                         found += rest[0]
                         bookkeeping |= rest[1]
@@ -209,9 +361,11 @@ class Frames:
                         passed.append((run, state, bookkeeping))
                 if not found:
                     direct = False
-                elif not closed and _replaced_arguments(frame, below):
-                    found += (REPLACED, 0)
-                    closed = len(found) == 2 * SITE_DEPTH
+                elif not closed:
+                    hooked |= torch_private.HOOKS_LEAVE_NO_FRAME
+                    if _replaced_arguments(frame, below):
+                        found += (REPLACED, 0)
+                        closed = len(found) == 2 * SITE_DEPTH
             elif not found:
                 direct &= kind == _WRAPPER
                 bookkeeping |= kind == _BOOKKEEPING
@@ -230,9 +384,13 @@ class Frames:
             run = one[0] if type(one) is list else one
             if not before or state[0]:
                 run.outside[state] = site[state[0] :], bookkeeping and not state[0]
+        if inside is not None and frame is not None:
+            self._remember_inside(innermost, frame, direct, inside, new, passed)
+        elif known is None:
+            self._remember_look(innermost, (site, direct, bookkeeping, None))
         return site, direct, bookkeeping, known
 
-    def _further_out(self, frame: FrameType | None, new: list[_New]) -> ModuleRun | None:
+    def _further_out(self, frame: FrameType | None, new: list[_Entry]) -> ModuleRun | None:
         """Find the innermost call of a module that was met before, from where the site is known."""
         kinds, waiting = self._kinds, list(new)
         while frame is not None and id(frame) != self._home:
@@ -252,7 +410,7 @@ class Frames:
             frame = None if kind == _BOTTOM else frame.f_back
         return None
 
-    def _note(self, new: list[_New], known: ModuleRun | None) -> ModuleRun | None:
+    def _note(self, new: list[_Entry], known: ModuleRun | None) -> ModuleRun | None:
         """Note calls of modules that were not met before; returns the innermost one that is under
         way."""
         for entry in reversed(new):
@@ -265,7 +423,7 @@ class Frames:
         return self._functions.outermost(frame)
 
 
-def _place(waiting: list[_New], site: Site, *, direct: bool = True) -> None:
+def _place(waiting: list[_Entry], site: Site, *, direct: bool = True) -> None:
     """Tell calls of modules which statement of the user's called them."""
     for entry in waiting:
         entry[1] = site
@@ -273,7 +431,7 @@ def _place(waiting: list[_New], site: Site, *, direct: bool = True) -> None:
     waiting.clear()
 
 
-def _mark_indirect(waiting: list[_New]) -> None:
+def _mark_indirect(waiting: list[_Entry]) -> None:
     """Tell calls of modules that something else than the user's code called them."""
     for entry in waiting:
         entry[2] = False

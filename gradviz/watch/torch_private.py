@@ -37,6 +37,7 @@ _installed.require_torch(str(torch.__version__))
 NO_NUMBER = -1
 _UINT64_MAX = 2**64 - 1
 _C: Any = torch._C
+_CPU = torch.device("cpu")
 _is_copy_on_write = getattr(_C, "_is_cow_tensor", None)
 
 
@@ -194,7 +195,8 @@ def release_probe(node: Node) -> Any:
         A raw saved tensor, whose ``data`` is None once it is released; it is safe only while the
         node lives. False for a node that saves nothing. None where more has to be asked.
     """
-    names = raw_names(type(node))
+    kind = type(node)
+    names = _raw_names[kind] if kind in _raw_names else raw_names(kind)
     try:
         for attribute, _ in names:
             raw: Any = getattr(node, attribute)
@@ -221,16 +223,27 @@ def has_released(node: Node, probe: Any) -> bool:
     return probe is not False and probe.data is None
 
 
-def plainly_saved(node: Node, attribute: str) -> torch.Tensor | None:
-    """Return the tensor that a node has just saved; None for a slot that the forward left empty.
-    Raises for anything else: a list, what a pack hook made, an older torch."""
-    raw = getattr(node, attribute)
-    data: torch.Tensor | None = raw.data
-    if raw.unpack_hook is not None or (
-        data is None and _unpacked(raw, node, attribute) is not None
-    ):
+def plainly_saved(
+    node: Node, attributes: Sequence[tuple[str, str]]
+) -> list[tuple[str, torch.Tensor]]:
+    """Return what a node has just saved, each with its short name; slots that the forward left
+    empty are not listed. Raises for anything but plain tensors: a list, what a pack hook made, an
+    older torch."""
+    found: list[tuple[str, torch.Tensor]] = []
+    empty: Any = None
+    for attribute, short in attributes:
+        raw = getattr(node, attribute)
+        data = raw.data
+        if raw.unpack_hook is not None:
+            raise LookupError
+        if data is not None:
+            found.append((short, data))
+        else:
+            empty = raw, attribute
+    # All that a node saved is released together, so an empty slot beside another one was left so.
+    if empty is not None and not found and _unpacked(empty[0], node, empty[1]) is not None:
         raise LookupError
-    return data
+    return found
 
 
 def _unpacked(raw: Any, node: Node, attribute: str | None) -> Any:
@@ -268,19 +281,20 @@ def moved(tensors: Sequence[Any], states: Sequence[Any]) -> bool:
 
 def facts(t: torch.Tensor) -> tuple[Any, ...]:
     """Return what a recording keeps of an ordinary tensor, in one go. Raises for another."""
+    on_cpu = t.is_cpu
     return (
         t.shape,
         t.stride(),
         t.storage_offset(),
         t.dtype,
-        t.device,
+        _CPU if on_cpu else t.device,  # the one object serves all
         t.requires_grad,
         t._version,
         t._base,
         t.retains_grad,
         t.output_nr,
         t.grad_fn,
-        t.is_cpu,
+        on_cpu,
     )
 
 
@@ -605,6 +619,8 @@ _HOOK_RESULTS = ("args_result", "args_kwargs_result")  # what a forward pre-hook
 _CALLS_IN_PARTS = any(
     isinstance(part, CodeType) and part.co_name == "inner" for part in MODULE_CALL.co_consts
 )
+# Do a module's hooks run in the very frame of MODULE_CALL, so that the stack does not show them?
+HOOKS_LEAVE_NO_FRAME = not _CALLS_IN_PARTS
 
 
 def hooks_replaced_arguments(call: FrameType, below: FrameType | None) -> bool:

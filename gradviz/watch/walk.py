@@ -117,16 +117,17 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
     """
     result = Walk()
     nodes, index, nexts, numbers = result.nodes, result.index, result.next, result.numbers
-    number_of, room = torch_private.sequence_number, float("inf") if limit is None else limit
+    raw_number, no_raw = torch_private.raw_number, torch_private.RAW_NO_NUMBER
+    no_number, room = torch_private.NO_NUMBER, float("inf") if limit is None else limit
     for root in roots:
         if root not in index:
             index[root] = len(nodes)
             nodes.append(root)
-            numbers.append(number_of(root))
+            numbers.append(torch_private.sequence_number(root))
     for node, number in zip(nodes, numbers):  # noqa: B905  both grow while we go
         functions = node.next_functions
         nexts.append(functions)
-        guarded = False
+        guarded, lowest = False, number - number % _BLOCK
         for child, _ in functions:
             if child is None:
                 continue
@@ -136,13 +137,15 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
             elif len(nodes) < room:
                 index[child] = len(nodes)
                 nodes.append(child)
-                below = number_of(child)
+                below = raw_number(child)
+                if below == no_raw:
+                    below = no_number
                 numbers.append(below)
             else:
                 result.truncated = guarded = True
                 continue
-            if below >= number or below // _BLOCK != number // _BLOCK:
-                guarded = guarded or below != torch_private.NO_NUMBER
+            if not lowest <= below < number:
+                guarded = guarded or below != no_number
         if guarded:
             _guard(node, functions)
     return result

@@ -160,10 +160,16 @@ def test_a_custom_function_inside_of_a_step_stays_one_call():
 
 
 @pytest.mark.parametrize("size", [1e-45, 1e-30, 1e-16, 1e-3, 1e18, 1e30])
-@pytest.mark.parametrize("count", [9, 128, 129, 5000])
+@pytest.mark.parametrize("count", [9, 64, 65, 129, 5000])
 def test_a_norm_is_right_where_float32_holds_no_squares(size, count):
     grad = torch.linspace(-1, 1, count) * size
     assert norm(grad) == pytest.approx(grad.double().norm().item(), rel=1e-6, abs=0)
+
+
+def test_a_sparse_gradient_has_no_norm():
+    for places, shape in (([[1, 1]], (20,)), ([[1, 1], [2, 2]], (20, 20))):
+        twice = torch.sparse_coo_tensor(places, [3.0, 4.0], shape, check_invariants=True)
+        assert norm(twice) is None
 
 
 def test_a_norm_of_few_is_inf_or_nan_if_and_only_if_it_holds_such():
