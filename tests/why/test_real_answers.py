@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_real_truth import ASKED, HERE, questions
+from test_real_truth import ASKED, HALF_ASKED, HERE, questions
 from trial_table import HOW, PAGE, VERDICTS, judged, no_longer_right, page
 
 TRIAL = Path(__file__).with_name("real_trial.py")
@@ -28,7 +28,15 @@ def test_every_question_is_judged(folder: str) -> None:
     assert {told[name][how]["verdict"] for name in told for how in HOW} <= set(VERDICTS)
 
 
-@pytest.mark.parametrize("folder", ["real_blind3", "real_blind3/healthy"])
+@pytest.mark.parametrize("folder", HALF_ASKED)
+def test_of_a_half_asked_set_its_first_half_is_judged_and_no_more(folder: str) -> None:
+    told = judged(folder)
+    ids = [q.fields["id"] for q in questions(folder)]
+    assert list(told) == ids[: HALF_ASKED[folder]]
+    assert {told[name][how]["verdict"] for name in told for how in HOW} <= set(VERDICTS)
+
+
+@pytest.mark.parametrize("folder", ["real_blind3", "real_blind3/healthy", *HALF_ASKED])
 def test_what_was_judged_is_what_was_answered(folder: str) -> None:
     text = (HERE / folder / "answers.txt").read_text(encoding="utf-8")
     fell = re.split(r"^=== (\w+)", text, flags=re.MULTILINE)[1:]
@@ -36,6 +44,7 @@ def test_what_was_judged_is_what_was_answered(folder: str) -> None:
         name: dict(re.findall(r"^--- (bare|named): (\w+)", answer, re.MULTILINE))
         for name, answer in zip(fell[::2], fell[1::2], strict=True)
     }
+    assert set(causes) == set(judged(folder))
     for name, told in judged(folder).items():
         assert causes[name] == {how: told[how]["cause"] or "nothing" for how in HOW}, name
         for how in HOW:
