@@ -1787,7 +1787,7 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         mend="zero_grad() (or .grad = None) before each backward; or torch.autograd.grad(loss, parameters), which adds to no .grad.",
     ),
     (Cause.CLEARED_TOO_OFTEN, "before_step"): Answer(
-        verdict="Nothing is accumulated: of {backwards} backwards before the step only the last one counts.",
+        verdict="Of {backwards} backwards before a step only the last one counts: the others were cleared unused.",
         why="{clear} cleared what the others had brought, before {step} could use it.",
         mend="clear right after the step only, so that each step uses the sum (divide the loss by the number of backwards).",
     ),
