@@ -214,7 +214,7 @@ for i, x in enumerate(batches):
 def test_clearing_in_every_micro_batch_accumulates_nothing() -> None:
     answer = told(MICRO.format(before="optimizer.zero_grad()", after="pass"))
     assert (answer.cause, answer.lines) == ("cleared_too_often", (3, 4))
-    assert "of 2 backwards" in answer.verdict
+    assert "Of 2 backwards" in answer.verdict
     assert told(MICRO.format(before="pass", after="pass")).cause == "healthy"
 
 
