@@ -32,6 +32,7 @@ export function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddre
   let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : (start ?? first);
   let shown = -1; // index of the state that is drawn
   let addressTimer = 0;
+  let address = location.hash; // as it was when the book last read or wrote it
   let scale = 1;
 
   const root = makeElement("div", { className: "gv-book" });
@@ -96,8 +97,10 @@ export function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddre
   function writeAddressSoon() {
     clearTimeout(addressTimer);
     addressTimer = setTimeout(() => {
+      if (location.hash !== address) return; // somebody went elsewhere, and visit() is about to hear of it
       try {
         history.replaceState(null, "", writeAddress(book, index));
+        address = location.hash;
       } catch {
         // a sandboxed frame has no address of its own
       }
@@ -105,7 +108,8 @@ export function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddre
   }
   function visit() {
     clearTimeout(addressTimer);
-    go(readAddress(book, location.hash, index));
+    address = location.hash;
+    go(readAddress(book, address, index));
   }
 
   /**

@@ -125,6 +125,18 @@ test("a page follows its address and writes it when the reader rests", (t) => {
   assert.equal(mounted.index, 0);
 });
 
+test("an address that was just entered is not written over by that of the state before", (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  location.hash = "";
+  const mounted = mountBook(el, KINDS, { hasAddresses: true });
+  mounted.go(1); // its address is written when the reader rests
+  location.hash = "#copy=detach&k=2"; // the page hears of it later, as in a browser
+  mock.timers.tick(150);
+  assert.equal(location.hash, "#copy=detach&k=2");
+  mounted.destroy();
+});
+
 test("a presenter's keys turn pages: round and round, but a player stops", () => {
   const mounted = mountBook(el, KINDS, { hasAddresses: true });
   assert.ok(press(document.body, "PageUp"));

@@ -2512,6 +2512,7 @@ function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddresses = 
   let index = hasAddresses ? readAddress(book, location.hash, start ?? first) : start ?? first;
   let shown = -1;
   let addressTimer = 0;
+  let address = location.hash;
   let scale = 1;
   const root = makeElement("div", { className: "gv-book" });
   const room = makeElement("div", { className: "gv-room" }, root);
@@ -2566,15 +2567,18 @@ function mountBook(el, book, { onSelect, onState, onRoom, start, hasAddresses = 
   function writeAddressSoon() {
     clearTimeout(addressTimer);
     addressTimer = setTimeout(() => {
+      if (location.hash !== address) return;
       try {
         history.replaceState(null, "", writeAddress(book, index));
+        address = location.hash;
       } catch {
       }
     }, RESTED);
   }
   function visit() {
     clearTimeout(addressTimer);
-    go(readAddress(book, location.hash, index));
+    address = location.hash;
+    go(readAddress(book, address, index));
   }
   function present(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
