@@ -109,7 +109,7 @@ export function watchKernel(model, showNotice) {
    * Sends a question; returns false where that fails.
    *
    * @param {number} number
-   * @param {boolean} again whether Python is to send everything again
+   * @param {boolean} again whether Python is to send everything again; what is chosen here then holds
    */
   function send(number, again) {
     /** @param {{ content: { execution_state: string } }} message */
@@ -119,7 +119,7 @@ export function watchKernel(model, showNotice) {
       setTimeout(() => question.answered < number && lose(), PATIENCE);
     }
     try {
-      model.send({ ask: [viewId, number], again }, { iopub: { status } });
+      model.send({ ask: [viewId, number], again, values: model.get("values") ?? {} }, { iopub: { status } });
       return true;
     } catch {
       return false;

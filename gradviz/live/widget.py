@@ -232,8 +232,16 @@ class GraphWidget(anywidget.AnyWidget):
             for control in self._controls:
                 if control.widget is not self:
                     control.widget.send_state(control.trait)
-            self.send_state(["state", "drawn_for", "values"])
+            is_refused = not self._takes(content.get("values"))
+            self.send_state(["state", "drawn_for", *["values"] * is_refused])
         self.send({"answer": content["ask"], "busy": busy})
+
+    def _takes(self, chosen: Any) -> bool:
+        """Take over what the page's controls show: clicks that were lost, or are on their way
+        still, and would be undone by the values of before. Return whether these hold now."""
+        if isinstance(chosen, dict) and chosen.keys() == self.values.keys():
+            self.set_state({"values": chosen})  # as if its message had come: it is not sent back
+        return bool(self.values == chosen)
 
     def close_views(self) -> None:
         """Close it in the page: the cell that showed it was run again. It may be shown once

@@ -284,3 +284,32 @@ def test_a_question_of_the_page_is_answered(monkeypatch: pytest.MonkeyPatch) -> 
         {"content": {"data": {"method": "custom", "content": "something else"}}, "buffers": []}
     )
     assert len(sent) == 2
+
+
+def test_what_the_page_shows_holds_where_it_asks_for_everything_again() -> None:
+    """Clicks that the page has not sent yet are not undone by the values of before."""
+    exploration = gv.explore(make_nothing, copy=["a", "b"], again=gv.controls.button("again"))
+    exploration.widget  # noqa: B018
+    shown = exploration._graph_widget
+    assert shown is not None
+    sent: list[str] = []
+    shown.send_state = lambda key=None: sent.append(
+        " ".join([key] if isinstance(key, str) else key)
+    )
+
+    def asks(values: Any) -> None:
+        asked = {"ask": ["view", 1], "again": True, "values": values}
+        message = {"method": "custom", "content": asked}
+        shown._handle_msg({"content": {"data": message}, "buffers": []})
+
+    asks({"copy": 1, "again": 5})
+    assert exploration.values == {"copy": "b", "again": "5"}
+    assert not any("values" in keys for keys in sent)
+    for strange in (None, "copy", {"copy": 0}, {"copy": 0, "again": 0, "other": 1}):
+        asks(strange)
+        assert exploration.values == {"copy": "b", "again": "5"}
+        assert "values" in sent[-1]
+
+
+def make_nothing(copy: str, again: int) -> None:
+    """A scenario of which only the controls matter."""

@@ -2775,7 +2775,7 @@ function watchKernel(model, showNotice) {
       setTimeout(() => question.answered < number && lose(), PATIENCE);
     }
     try {
-      model.send({ ask: [viewId, number], again }, { iopub: { status } });
+      model.send({ ask: [viewId, number], again, values: model.get("values") ?? {} }, { iopub: { status } });
       return true;
     } catch {
       return false;
