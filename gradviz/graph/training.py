@@ -149,16 +149,18 @@ class Training:
         """What each step used of a leaf's gradient for the first time, in order, by object id."""
         found = dict[int, list[Pile]]()
         for leaf, every in self.moments.items():
-            added = list[Moment]()
+            added, changed = list[Moment](), list[Call]()
             for moment in every:
                 if moment.did is Did.ADDED:
-                    added = added if moment.onto else []
+                    added, changed = (added, changed) if moment.onto else ([], [])
                     added.append(moment)
-                elif moment.did is Did.STEPPED and added:
-                    found.setdefault(leaf, []).append(Pile(tuple(added), moment))
-                    added = []
-                elif moment.did is Did.CLEARED:
-                    added = []
+                elif moment.did is Did.CHANGED:
+                    changed.append(moment.call)
+                else:
+                    if moment.did is Did.STEPPED and added:
+                        pile = Pile(tuple(added), moment, tuple(changed))
+                        found.setdefault(leaf, []).append(pile)
+                    added, changed = [], []
         return found
 
     @cached_property
@@ -259,10 +261,12 @@ class Pile(NamedTuple):
     Attributes:
         added: the backwards that its gradient is the sum of.
         step: that step.
+        changed: the calls that changed the sum before it.
     """
 
     added: tuple[Moment, ...]
     step: Moment
+    changed: tuple[Call, ...] = ()
 
 
 def _once_each(every: Sequence[Moment]) -> Iterator[Moment]:

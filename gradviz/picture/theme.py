@@ -103,10 +103,11 @@ class ChipLook(NamedTuple):
     fill: str
 
 
+ALARM_CHIP: Final = ChipLook("#7a0012", "#f6c6c0")
 CHIPS: Final[dict[str, ChipLook]] = {
     "gradient": ChipLook("#a83c00", "#fff4ec"),
-    "zeros": ChipLook("#7a0012", "#f6c6c0"),
-    "raise": ChipLook("#7a0012", "#f6c6c0"),
+    "zeros": ALARM_CHIP,
+    "raise": ALARM_CHIP,
     "cut": ChipLook("#444444", "#ececec"),
     "forward": ChipLook("#1d5c8f", "#eaf3fa"),
     "edge": ChipLook("#a83c00", "#fff4ec"),

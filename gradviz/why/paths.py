@@ -3,13 +3,13 @@ Knows no torch."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts, How, site_of
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.flow import End, Flow
+from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
 from gradviz.names.frames import is_of_literals, names_bound, names_read
 from gradviz.why.explanation import Explanation, worded
@@ -233,7 +233,7 @@ class Paths:
             after = self.graph.tensor[write.after_id].grad
             if write.call_id in self.facts.backward_calls:
                 cleared = None
-            elif before is not None and not all_zero(before) and taken_away(before, after):
+            elif before is not None and not only_zeros(before) and taken_away(before, after):
                 cleared = self.graph.call[write.call_id], before
         return cleared
 
@@ -312,7 +312,7 @@ class Paths:
 
 def taken_away(before: str, after: str | None) -> bool:
     """Say whether a ``.grad`` was set to None or to zeros."""
-    return before != after and (after is None or all_zero(after))
+    return before != after and (after is None or only_zeros(after))
 
 
 def _code(call: Call) -> str:
@@ -336,14 +336,3 @@ def _uses(call: Call, gone: Call, name: str | None) -> bool:
     code = _code(call)
     right = code.partition("=")[2] if _bound(call) else code
     return bool(_code(gone)) and _code(gone) in right and _code(gone) != code
-
-
-def all_zero(preview: str) -> bool:
-    """Say whether a preview shows only zeros.
-
-    >>> all_zero("[0, 0]"), all_zero("[0, 0.1]"), all_zero("(0, 10)")
-    (True, False, False)
-    """
-    return re.fullmatch(r"[\[\]0, ]*0[\[\]0, ]*", preview) is not None and not re.search(
-        r"\d\d", preview
-    )

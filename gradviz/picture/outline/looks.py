@@ -113,9 +113,9 @@ ARROWS: Final[dict[str, dict[str, Any]]] = {
 }
 # of an arrow along which nothing but zeros goes
 ZEROS: Final[dict[str, Any]] = {"penwidth": theme.ZEROS.width}
-CHIP_GRADIENT: Final = theme.ChipLook("#a83c00", "#fff4ec")
+CHIP_GRADIENT: Final = theme.CHIPS["gradient"]
 CHIP_CUT: Final = theme.ChipLook("#333333", "#e4e4e4")
-CHIP_LOSES: Final = theme.ChipLook("#7a0012", "#f6c6c0")
+CHIP_LOSES: Final = theme.ALARM_CHIP
 CHIP_HERE: Final = theme.ChipLook("#4a1486", "#e6dbf7")
 CHIP_OPENED: Final = theme.ChipLook("#333333", "#ececec")
 # Attributes of Graphviz's clusters.

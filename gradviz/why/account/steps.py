@@ -117,21 +117,11 @@ class Steps:
     @cached_property
     def used(self) -> list[Used]:
         """What all steps used, leaf by leaf."""
-        return [u for leaf in self.training.moments for u in self._used(leaf)]
-
-    def _used(self, leaf: int) -> Iterator[Used]:
-        """Yield what the steps used of a leaf's gradient, in their order."""
-        added, changed = list[Moment](), list[Call]()
-        for moment in self.training.moments[leaf]:
-            if moment.did is Did.ADDED:
-                added = [*added, moment] if moment.onto else [moment]
-                changed = changed if moment.onto else []
-            elif moment.did is Did.CHANGED:
-                changed.append(moment.call)
-            else:
-                if moment.did is Did.STEPPED and added:
-                    yield Used(leaf, tuple(added), tuple(changed), moment.call)
-                added, changed = [], []
+        return [
+            Used(leaf, pile.added, pile.changed, pile.step.call)
+            for leaf, piles in self.training.sums_used.items()
+            for pile in piles
+        ]
 
     def moved(self, step: Step) -> Remark:
         """Tell of a step what it moved, by the gradients of which losses."""

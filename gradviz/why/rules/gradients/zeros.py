@@ -9,11 +9,11 @@ from functools import cached_property, reduce
 from itertools import zip_longest
 
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.preview import unread
+from gradviz.graph.preview import only_zeros, unread
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
-from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Paths, Slot, all_zero
+from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Paths, Slot
 from gradviz.why.rules.gradients.zero_slopes import Reason, at_minimum, reason
 from gradviz.words.speech import say
 
@@ -69,7 +69,7 @@ class Zeros(Paths):
         # steps may have written it since; with a gradient of zeros they cannot have made it zero
         if states[-1].id in self.zeros and t.is_leaf and self.stuck(states[-1]):
             return True
-        return last_read.values is not None and all_zero(last_read.values)
+        return last_read.values is not None and only_zeros(last_read.values)
 
     def zero_leaf(self, node_id: int) -> Tensor | None:
         """Return the all-zero leaf behind a node, through nodes that keep zeros zero."""
@@ -99,7 +99,7 @@ class Zeros(Paths):
 
     def stuck(self, leaf: Tensor) -> bool:
         """Say whether its own gradient is missing or all zeros."""
-        return leaf.grad is None or all_zero(leaf.grad) or self.starved(leaf.id)
+        return leaf.grad is None or only_zeros(leaf.grad) or self.starved(leaf.id)
 
     # --- edges along which only zeros go ----------------------------------------------------------
 
@@ -672,7 +672,7 @@ class Zeros(Paths):
         own_runs = [ran for _, ran in self.facts.runs_of_node.get(node_id, ())]
         if any(any(_some(ran.arrived, ran.arrived_norms)) for ran in own_runs):
             return []
-        sent = [text for text in self.last_sent_to(node_id) if text and not all_zero(text)]
+        sent = [text for text in self.last_sent_to(node_id) if text and not only_zeros(text)]
         measured = not any("value" in text for text in sent)
         return sent if len(sent) > 1 and measured else []
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
+from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
-from gradviz.why.paths import all_zero
 from gradviz.why.subjects import state_of
 from gradviz.words.speech import say
 from gradviz.words.words import Words
@@ -96,7 +96,7 @@ def _returned(case: Case) -> Iterator[Second]:
 
 def _state(preview: str | None) -> str:
     """Return what a gradient is seen to be."""
-    return "none" if preview is None else "zero" if all_zero(preview) else "unknown"
+    return "none" if preview is None else "zero" if only_zeros(preview) else "unknown"
 
 
 def _filled(case: Case) -> Iterator[Second]:
