@@ -15,12 +15,13 @@ import os
 import re
 import sys
 import types
-import unicodedata
 from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
 from executing import Source
+
+from gradviz.names.compiled import is_edited, reader_of
 
 WIDTH = 60  # characters of source text shown
 
@@ -95,7 +96,7 @@ def locate(code: CodeType, lasti: int) -> Place:
     # executing reads these four attributes of a frame and nothing else.
     frame: Any = types.SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
     try:
-        execution = Source.executing(frame)
+        execution = reader_of(code, code.co_filename).executing(frame)
     except RecursionError:  # its own walk does not survive an expression some hundred levels deep
         return Place(code, opname, line, None, Source(code.co_filename, []))
     node: Any = execution.node or _by_opname(opname, execution.statements or set())
@@ -239,38 +240,6 @@ def _parts(statement: ast.AST, kinds: Any) -> list[Any]:
 def _only_one(nodes: list[Any]) -> Any:
     """Return the node of a list of one; else None, as there is none or a choice."""
     return nodes[0] if len(nodes) == 1 else None
-
-
-@functools.lru_cache(maxsize=256)
-def is_edited(code: CodeType, source: Source) -> bool:
-    """Tell whether the text is no longer what the code was compiled from: names differ at the
-    code's own positions."""
-    before: Any = None
-    for instruction in dis.get_instructions(code):
-        before, previous = instruction, before
-        span: Any = getattr(instruction, "positions", None)  # Python 3.11 and newer
-        name = instruction.argval
-        is_on_one_line = span and span.lineno is not None and span.lineno == span.end_lineno
-        if not is_on_one_line or not isinstance(name, str):
-            continue
-        if not instruction.opname.startswith(
-            ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "STORE_FAST", "STORE_NAME")
-        ):
-            continue
-        if previous and previous.opname == "LOAD_CONST" and previous.argval is None:
-            # the end of an except clause sets its name to None, at the position of something else
-            continue
-        line = source.lines[span.lineno - 1] if span.lineno <= len(source.lines) else ""
-        text = line.encode()[span.col_offset : span.end_col_offset].decode(errors="replace")
-        text = unicodedata.normalize("NFKC", text)  # as Python itself reads a name
-        # A mangled name ends with what was written; names that pytest and Python make up have none.
-        if (
-            text.isidentifier()
-            and not name.endswith(text)
-            and not name.startswith(("@", ".", "__"))
-        ):
-            return True
-    return False
 
 
 def _f_string(node: Any) -> Any:

@@ -14,10 +14,10 @@ from executing import Source as File
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed
 from gradviz.names.bindings import argument_of, default_of
+from gradviz.names.compiled import file_of, is_edited
 from gradviz.names.position import (
     callee_of,
     display_name,
-    is_edited,
     locate,
     statement_at,
     statement_or_head,
@@ -50,7 +50,7 @@ class Statements:
         """Each file, as ``executing`` has read it."""
         found = dict[str, File]()
         for code in self.codes:
-            file = File.for_filename(code.co_filename)
+            file = file_of(code)
             if file.tree is not None and not is_edited(code, file):
                 found.setdefault(code.co_filename, file)
         return list(found.values())
@@ -200,7 +200,7 @@ def code_of_function(function: Any) -> CodeType | None:
 def function_node(code: CodeType) -> tuple[File, Any] | None:
     """Return the syntax node of a function, with its file; None where its text cannot be read, or
     where several may be meant: before Python 3.11 lambdas of one line."""
-    file = File.for_filename(code.co_filename)
+    file = file_of(code)
     if is_edited(code, file):
         return None
     nodes = [node for node in _functions(file) if _is_begun(node, code)]

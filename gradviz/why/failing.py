@@ -10,16 +10,15 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 import torch
-from executing import Source as File
 
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed
 from gradviz.names.bindings import binders_of, value_before
+from gradviz.names.compiled import file_of, is_edited
 from gradviz.names.position import (
     callee_of,
     display_name,
     holds_others,
-    is_edited,
     locate,
     statement_at,
 )
@@ -120,7 +119,7 @@ def failing_place(error: BaseException) -> Source | None:
     if not frames:
         return None
     frame = frames[-1]
-    file = File.for_filename(frame.code.co_filename)
+    file = file_of(frame.code)
     known = file.tree is not None and not is_edited(frame.code, file)
     node = statement_at(file, frame.line) if known else None
     if node is None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from executing import Source as Program
 
 from gradviz.graph.records import Source
+from gradviz.names.compiled import file_of
 from gradviz.names.statements import code_of_function, function_node, source_of
 from gradviz.why.reading import value_of
 
@@ -166,7 +166,7 @@ def _body(code: types.CodeType) -> tuple[Any, ast.AST] | None:
     """Return the text of a function, or of a file or cell, with its tree."""
     if code.co_name != "<module>":
         return function_node(code)
-    file = Program.for_filename(code.co_filename)
+    file = file_of(code)
     return None if file.tree is None else (file, file.tree)
 
 
