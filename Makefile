@@ -15,7 +15,7 @@ PIP    := $(PY) -m pip install --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab site test notebooks gallery frontend front-ends lint format clean mutants soak soak-outlines soak-tests soak-why
+.PHONY: help lab site slides test notebooks gallery frontend front-ends lint format clean mutants soak soak-outlines soak-tests soak-why
 
 help:
 	@echo "make lab       open JupyterLab at the course's start page"
@@ -23,6 +23,7 @@ help:
 	@echo "make notebooks run the notebooks alone, in random order"
 	@echo "make gallery   draw the pictures of models, small and real: docs/gallery.md"
 	@echo "make site      write the live scenarios as pages, with handouts for a class"
+	@echo "make slides    write notebook 00 as slides that need no network: build/slides"
 	@echo "make frontend  build the scripts that the browser is given from frontend/src"
 	@echo "make front-ends try other front ends than JupyterLab, as a reader would: docs/front_ends.md"
 	@echo "make lint      ruff and mypy"
@@ -43,6 +44,10 @@ lab: $(LAB)
 # Every live scenario as a page that opens from disk, with an index and what a class needs: build/site/index.html
 site: $(LAB)
 	$(PY) -m course.site
+
+# Slides of notebook 00, each file with reveal.js in it; that comes with the packages of frontend/package-lock.json.
+slides: $(DEV)
+	$(PY) -m course.slide_pages
 
 # Pictures of the small models in tests/outline, and of those of gallery/models: docs/gallery.md. What the second take has an
 # environment of its own, so that no test needs it.
