@@ -173,11 +173,19 @@ def test_what_has_the_focus_has_a_ring(open_page: Callable[..., Page], scheme: s
             ), ring
 
 
-def test_colours_that_the_system_chooses(open_page: Callable[..., Page]) -> None:
-    page = open_page("panel", forced_colors="active", color_scheme="dark")
+def styles_of(page: Page, selectors: dict[str, str]) -> list[str]:
+    """Return a style of the first element of each selector: {selector: style}."""
+    read = "all => all.map(([s, n]) => getComputedStyle(document.querySelector(s))[n])"
+    found: list[str] = page.evaluate(read, [*selectors.items()])
+    return found
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_colours_that_the_system_chooses(open_page: Callable[..., Page], scheme: str) -> None:
+    page = open_page("panel", forced_colors="active", color_scheme=scheme)
     page.get_by_role("radio", name="detach").check()
     page.locator(".gv-node").first.click()
-    page.screenshot(path=ARTEFACTS / "forced-colors.png")
+    page.screenshot(path=ARTEFACTS / f"forced-colors-panel-{scheme}.png")
     look = """() => {
         const of = (selector, name) => getComputedStyle(document.querySelector(selector))[name];
         return {chosen: of(".gv-buttons input:checked + span", "backgroundColor"), other: of(".gv-buttons input:not(:checked) + span", "backgroundColor"),
@@ -188,6 +196,48 @@ def test_colours_that_the_system_chooses(open_page: Callable[..., Page]) -> None
     assert seen["chosen"] != seen["other"]
     assert seen["line"] != seen["plain"]
     assert seen["card"] not in (seen["ground"], None)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_colours_of_the_system_in_a_player_and_a_question(
+    open_page: Callable[..., Page], scheme: str
+) -> None:
+    """The line that is executed, what is pressed and what was answered can be told without colours
+    of ours, and every button has a rim."""
+    player = open_page("player", forced_colors="active", color_scheme=scheme)
+    for _ in range(3):
+        player.get_by_role("button", name="Next step").first.click()
+    present, dark = (player.get_by_role("button", name=n, exact=True) for n in ("Present", "Dark"))
+    expect(dark).to_have_attribute("aria-pressed", str(scheme == "dark").lower())
+    player.screenshot(path=ARTEFACTS / f"forced-colors-player-{scheme}.png")
+    now, plain = styles_of(
+        player,
+        {".gv-line.gv-now": "borderLeftColor", ".gv-line:not(.gv-now)": "borderLeftColor"},
+    )
+    assert now != plain
+    grounds = "e => getComputedStyle(e).backgroundColor"
+    assert (present.evaluate(grounds) != dark.evaluate(grounds)) is (scheme == "dark")
+    present.click()
+    expect(present).to_have_attribute("aria-pressed", "true")
+    assert (present.evaluate(grounds) != dark.evaluate(grounds)) is (scheme == "light")
+    rims = """() => [...document.querySelectorAll(".gv-root button")].filter(e => e.checkVisibility())
+        .map(e => [e.ariaLabel ?? e.textContent, getComputedStyle(e).borderTopStyle, getComputedStyle(e).textDecorationLine])
+        .filter(([, rim, line]) => rim === "none" && line === "none")"""
+    assert player.evaluate(rims) == []
+    asked = open_page("question", forced_colors="active", color_scheme=scheme)
+    asked.get_by_role("radio", name="[2, 2]").check()
+    expect(asked.locator(".gv-said")).to_contain_text("You said [2, 2]")
+    asked.screenshot(path=ARTEFACTS / f"forced-colors-question-{scheme}.png")
+    said, other = styles_of(
+        asked,
+        {
+            ".gv-answers input:checked + span": "backgroundColor",
+            ".gv-answers input:not(:checked) + span": "backgroundColor",
+        },
+    )
+    assert said != other
+    assert asked.locator(".gv-answers .gv-mark").all_inner_texts() == ["✗", "✓"]
+    assert asked.evaluate(rims) == []
 
 
 @pytest.mark.parametrize(
