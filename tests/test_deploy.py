@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import types
 from collections import defaultdict
 from pathlib import Path
@@ -101,11 +103,22 @@ def test_a_container_holds_what_its_hub_copies_and_nothing_that_is_not_there(
     assert ROOT / start == CONFIG
 
 
-def test_the_way_to_more_machines_copies_the_same(hub: dict[str, Any]) -> None:
+def test_the_way_to_more_machines_copies_the_same(hub: dict[str, Any], tmp_path: Path) -> None:
+    """Onto the volume of the user, in which her server shows files, once."""
     values = yaml.safe_load((DEPLOY / "values.yaml").read_text("utf-8"))["singleuser"]
-    command = values["lifecycleHooks"]["postStart"]["exec"]["command"][-1]
-    assert f"for f in {' '.join(hub['COPIED'])};" in command
     assert values["defaultUrl"] == hub["Spawner"].default_url
+    home = values["storage"]["homeMountPath"]
+    assert f"--ServerApp.root_dir={home}" in values["cmd"]
+    command = values["lifecycleHooks"]["postStart"]["exec"]["command"]
+    here = [
+        word.replace(home, str(tmp_path)).replace("/opt/gradviz", str(ROOT)) for word in command
+    ]
+    subprocess.run(here, check=True, env={"PATH": os.environ["PATH"]}, cwd="/")
+    assert {path.name for path in tmp_path.iterdir()} == {*hub["COPIED"]}
+    [start] = re.findall(r"/lab/tree/(.+)", values["defaultUrl"])
+    (tmp_path / start).write_text("hers")
+    subprocess.run(here, check=True, env={"PATH": os.environ["PATH"]}, cwd="/")
+    assert (tmp_path / start).read_text() == "hers"
 
 
 def test_what_is_measured_is_this_hub() -> None:
