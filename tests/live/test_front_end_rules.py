@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import nbformat
 import pytest
 import torch
 
 import gradviz as gv
 from gradviz.live.widget import GraphWidget
 
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted(
+    (ROOT / "notebooks").glob("*.ipynb")
+)  # the start page, without outputs, comes last
 VIEW = "application/vnd.jupyter.widget-view+json"
 FROM_ELSEWHERE = re.compile(r"""\bimport\s*\(|\bfrom\s*["']https?:|\bfetch\s*\(|XMLHttpRequest""")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # types are imported in some
@@ -54,6 +61,32 @@ def test_stills_are_images_without_scripts() -> None:
         assert "<script" not in html
         assert "<svg" not in html
     assert 'src="data:image/svg+xml;base64,' in shown()[0]._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS[:-1], ids=lambda path: path.stem)
+def test_committed_outputs_are_what_every_reader_of_notebooks_shows(path: Path) -> None:
+    """HTML without scripts and without SVG in it, its pictures as images with a text for those who
+    do not see them; and plain text beside it."""
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    shown = [o.data for c in notebook.cells for o in c.get("outputs", ()) if "data" in o]
+    assert shown
+    for data in shown:
+        assert {*data} == {"text/html", "text/plain"}
+        html = data["text/html"]
+        assert not re.search(r"<(script|svg|iframe|object|style)\b|\son\w+=", html)
+        for image in re.findall(r"<img[^>]*>", html):
+            assert ' src="data:image/svg+xml;base64,' in image or ' src="data:image/png;' in image
+            assert re.search(r'\salt="[^"]+"', image)
+
+
+def test_the_link_for_binder_leads_to_a_notebook() -> None:
+    [link] = re.findall(r"https://mybinder\.org/[^`\s]+", (ROOT / "README.md").read_text("utf-8"))
+    address = urlsplit(link)
+    assert re.fullmatch(r"/v2/gh/OWNER/REPOSITORY/HEAD", address.path)
+    [place] = parse_qs(address.query)["urlpath"]
+    assert (ROOT / place.removeprefix("lab/tree/")) in NOTEBOOKS
+    assert (ROOT / "environment.yml").exists()
 
 
 def test_the_script_loads_nothing_and_makes_no_code_of_text() -> None:
