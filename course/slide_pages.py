@@ -32,7 +32,11 @@ def page(name: str) -> str:
     """
     _install()
     exporter = SlidesExporter(
-        template_name="slide_template", extra_template_basedirs=[str(HERE)], reveal_url_prefix="."
+        template_name="slide_template",
+        extra_template_basedirs=[str(HERE)],
+        reveal_url_prefix=".",
+        exclude_input_prompt=True,  # In [1] says nothing on a slide, in a grey that is hard to read
+        exclude_output_prompt=True,
     )
     scripts = [_read(script).replace("</script", r"<\/script") for script in SCRIPTS]
     path = FOLDER / f"{name}.ipynb"

@@ -113,10 +113,9 @@ class User(threading.Thread):
                 self.comm, self.values = message["content"]["comm_id"], state["values"]
             if message["msg_type"] == "error":
                 raise RuntimeError(message["content"]["evalue"])
-            if (
-                message["msg_type"] == "execute_reply"
-                and message["parent_header"]["msg_id"] == sent
-            ):
+            # behind all that the cell showed; the reply comes by another channel, and may be sooner
+            is_idle = message["content"].get("execution_state") == "idle"
+            if is_idle and message["parent_header"].get("msg_id") == sent:
                 break
         if not self.comm:
             raise RuntimeError("the cell showed no panel")
