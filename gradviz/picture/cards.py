@@ -473,7 +473,7 @@ class _Builder:
         drawn = (edge.next_node_id, edge.input_nr) in self.card_of_output
         mark = say("label.output", n=edge.input_nr) if edge.input_nr and not drawn else ""
         at = edge.node_id, edge.next_index
-        label = self.words.sent_labels.get(at)
+        label = self.words.sent_label(at)
         if label is not None:
             return "zeros" if at in self.facts.zeros_along else "gradient", label, mark
         if edge.node_id == self.facts.last_raised_at:

@@ -27,9 +27,9 @@ def scene(graph: Graph) -> Scene:
     number_of = {node_id: i for i, node_id in enumerate(ids)}
     writer = RowWriter(graph)
     cards = [_pill(graph, graph.node[n], number_of[n], writer) for n in ids]
-    sent = writer.words.sent_labels
+    sent = writer.words.sent_label
     arrows = [
-        Arrow(number_of[next_node], i, "edge", sent.get((node_id, slot), ""), _output(output_nr))
+        Arrow(number_of[next_node], i, "edge", sent((node_id, slot)) or "", _output(output_nr))
         for i, node_id in enumerate(ids)
         for _, slot, next_node, output_nr in graph.edges_from.get(node_id, ())
         if next_node is not None and next_node in number_of

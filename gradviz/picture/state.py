@@ -195,7 +195,7 @@ def _grouped(figure: Drawn) -> Parameters | None:
     very many tensors that are leaves."""
     if figure.outlined is None:
         return None
-    parameters = Parameters(figure.outlined.operations)
+    parameters = figure.outlined.parameters
     n = len(parameters.weights)
     return parameters if n > MANY or (n and figure.graph.modules) else None
 
@@ -394,7 +394,7 @@ class _Describer:
             arrived = self.facts.arrived_at_outputs.get(node.id, ())
             yield say("fact.arrived"), ", ".join(map(values_of, arrived))
         for e in self.graph.edges_from.get(node.id, ()):
-            value = self.words.sent_labels.get((node.id, e.next_index))
+            value = self.words.sent_label((node.id, e.next_index))
             to = self.card_of.get(e.next_node_id)
             if value and to is not None and to != card.id:
                 yield say("fact.sent"), say("fact.sent_to", value=value, to=self.names[to])

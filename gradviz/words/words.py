@@ -4,7 +4,6 @@ Knows no torch."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 from gradviz.graph.facts import Facts, How, Label, code_of
 from gradviz.graph.records import Call, Changed, Cut, Frame, Graph, Node, Source
@@ -112,13 +111,14 @@ class Words:
         node = self.graph.node[node_id]
         return self.code(self.graph.call.get(node.call_id)) or Code(node.name)
 
-    @cached_property
-    def sent_labels(self) -> dict[tuple[int, int], str]:
-        """What the last run that used an edge sent along it, each with what became of it before it
-        arrived, by ``(node_id, next_index)``."""
-        changes = self.facts.changed_along
-        sent = {edge: values_of(gradient) for edge, gradient in self.facts.sent.items()}
-        return sent | {edge: way_of(change) for edge, change in changes.items()}
+    def sent_label(self, edge: tuple[int, int]) -> str | None:
+        """Return what the last run that used an edge, ``(node_id, next_index)``, sent along it,
+        with what became of it before it arrived; None where nothing was."""
+        change = self.facts.changed_along.get(edge)
+        if change is not None:
+            return way_of(change)
+        gradient = self.facts.sent.get(edge)
+        return None if gradient is None else values_of(gradient)
 
     def where(self, call: Call | None) -> str:
         """Return where a call stands: ``cell [4] line 3``; "" where that is not known."""

@@ -16,7 +16,7 @@ import gradviz as gv
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture.figure import Figure
 from gradviz.picture.openings import LETTERS, STATES, opened_states
-from gradviz.picture.outline.fit import WIDTH
+from gradviz.picture.outline.fit import WIDTH, Fitting
 from gradviz.picture.state import state
 
 pytestmark = pytest.mark.dear(16)
@@ -349,3 +349,27 @@ def test_a_range_names_its_members_and_each_of_them_opens() -> None:
         assert {*others} < {*card["members"]}
     # a card of one module, or of unequal ones, offers nothing
     assert all("members" not in c for c in state(Figure(recorded("unet")))["cards"].values())
+
+
+@pytest.mark.parametrize("path", ["transformer.h.1", "transformer.h.0", "transformer"])
+def test_plans_wider_than_a_page_are_not_laid_out(monkeypatch, path):
+    """They are left out before any layout, and the picture is the one that all plans lead to."""
+    laid_out, too_wide = Fitting.laid_out, Fitting.is_wider_than_a_page
+    tried: list[bool] = []
+
+    def noting(self: Fitting, plan: Any, **how: Any) -> Any:
+        fitted = laid_out(self, plan, **how)
+        tried.append(too_wide(self, plan))
+        assert not tried[-1] or fitted.width > WIDTH
+        return fitted
+
+    figure = Figure(recorded("gpt2"))
+    _ = figure.svg
+    monkeypatch.setattr(Fitting, "laid_out", noting)
+    quick = figure.opening([path]).svg
+    assert tried
+    assert not any(tried)
+    tried.clear()
+    monkeypatch.setattr(Fitting, "is_wider_than_a_page", lambda *_: False)
+    assert figure.opening([path]).svg == quick
+    assert any(tried)

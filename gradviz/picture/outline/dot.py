@@ -45,6 +45,8 @@ from gradviz.picture.outline.tables import (
 from gradviz.words.speech import say
 
 APART = 18  # points between columns
+IN_FRAME = 9  # points between a frame and its cards
+LEAST_AROUND = RAIL + GAP + 12  # points by which a card is at least wider than its rows
 # Points between cards side by side. Graphviz keeps as much free at the left of a gradient's number,
 # which stands over a rail: more than the rail's distance from the card's edge would kink the river.
 BESIDE = 9
@@ -250,7 +252,7 @@ def _frame(frame: Frame) -> dict[str, Any]:
         **looks.FRAMES[frame.kind],
         "labeljust": "r",
         "labelloc": "t",
-        "margin": 9,
+        "margin": IN_FRAME,
         "label": _chip(frame.label, look),
     }
 

@@ -19,6 +19,7 @@ from gradviz.picture.outline.finishing import Finishing, Paths, ReachedContents
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.groups import Groups
 from gradviz.picture.outline.opening import Modules, Opening
+from gradviz.picture.outline.parameters import Parameters
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.picture.outline.units import NOT_LOST, Expansion, Kind
 from gradviz.words.plain import visible
@@ -80,6 +81,11 @@ class Drawn:
         self.fitting = fitting if graph.calls else None
         self.finishing = None if graph.calls else Finishing(graph, draw, asked)
         self.fitted: Fitted = (self.finishing or fitting).fitted()
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """What the table tells of the parameters: the same whatever is open."""
+        return Parameters(self.operations)
 
     @cached_property
     def before(self) -> Before | None:

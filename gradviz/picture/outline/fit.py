@@ -20,12 +20,21 @@ from gradviz.graph.records import Graph
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import ANYHOW, Like, before_of, keys_of, like
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.dot import CHART_HEIGHT, HEAD_WIDTH, RIVERS, Layout, Slots, dot
+from gradviz.picture.outline.dot import (
+    CHART_HEIGHT,
+    HEAD_WIDTH,
+    IN_FRAME,
+    LEAST_AROUND,
+    RIVERS,
+    Layout,
+    Slots,
+    dot,
+)
 from gradviz.picture.outline.fold import fold_one, folded_as_before, list_one
 from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
 from gradviz.picture.outline.links import Links, Pair
-from gradviz.picture.outline.scene import Outline
+from gradviz.picture.outline.scene import Arrow, Card, Outline
 from gradviz.picture.outline.units import Expansion, Kind, Unit
 
 WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
@@ -57,6 +66,18 @@ class Ways(Protocol):
 
     def below(self, place: int) -> Iterable[int]:
         """Go through the cards that use what a card makes."""
+
+
+class Shown(Protocol):
+    """What is drawn, as the slots of a layout ask for it."""
+
+    @property
+    def cards(self) -> Sequence[Card]:
+        """Every card."""
+
+    @property
+    def arrows(self) -> Sequence[Arrow]:
+        """Every arrow."""
 
 
 class Fitted(NamedTuple):
@@ -123,6 +144,7 @@ class Fitting:
         self.draw = draw
         self.plan = Plan([])  # what ``fitted`` chose
         self.last: Fitted | None = None  # the layout tried last
+        self.drawn: tuple[Plan, Cards] | None = None  # the cards of the plan asked for last
 
     def fitted(self) -> Fitted:
         """Return the first outline that fits a page, or the smallest one."""
@@ -324,7 +346,13 @@ class Fitting:
     # --- one plan ---------------------------------------------------------------------------------
 
     def cards(self, plan: Plan) -> Cards:
-        """Return the cards of a plan."""
+        """Return the cards of a plan: the same ones for every width."""
+        plan = replace(plan, width=0)
+        if self.drawn is None or self.drawn[0] != plan:
+            self.drawn = plan, self._cards(plan)
+        return self.drawn[1]
+
+    def _cards(self, plan: Plan) -> Cards:
         links = Links(
             self.expansion,
             plan.units,
@@ -338,6 +366,21 @@ class Fitting:
     def _finest(self) -> Links:
         """The links between the cards before any is folded: those of all others consist of them."""
         return Links(self.expansion, self.gathering.units)
+
+    def is_wider_than_a_page(self, plan: Plan) -> bool:
+        """Say, before any layout, whether a card and the frames around it are wider than a page."""
+        cards = self.cards(plan)
+        layout = Layout(WIDTHS[plan.width], LEAST_AROUND, in_column=plan.in_column)
+        layout = _with_slots(cards, layout, NOWHERE, cards.links)
+        earlier = like(keys_of(plan.units, self.expansion), self.expansion.asked.before).columns
+        columns = {k: min(n, earlier.get(k, n)) for k, n in layout.columns.items()}
+        layout = layout._replace(columns=columns)
+        around = Counter(k for frame in cards.frames for k in frame.members)
+        return any(
+            layout.width_of(card) + LEAST_AROUND + 2 * IN_FRAME * around[card.id] > WIDTH
+            for card in cards.cards
+            if not card.narrow
+        )
 
     def laid_out(self, plan: Plan, head: int = HEAD_WIDTH) -> Fitted:
         """Lay out a plan: see NOTE [twice]."""
@@ -362,7 +405,11 @@ def laid_out(
     boxes = boxes_in(draw(dot(outline, first)))
     first = first._replace(around=_around(outline, first, boxes))
     tries: list[Fitted] = []
+    layouts: list[Layout] = []
     for layout in _layouts(outline, links, first, boxes, before):
+        if layout in layouts:
+            continue
+        layouts.append(layout)
         source = dot(outline, layout)
         if any(source == other.source for other in tries):
             continue
@@ -419,15 +466,15 @@ def _around(outline: Outline, layout: Layout, boxes: dict[int, tuple[float, floa
     return round(min(wider)) if wider else layout.around
 
 
-def _with_slots(outline: Outline, layout: Layout, places: dict[int, float], links: Ways) -> Layout:
+def _with_slots(shown: Shown, layout: Layout, places: Mapping[int, float], links: Ways) -> Layout:
     """Give each card with several neighbours a slot for each, in the order in which they stand, and
     the width of its columns."""
     slots: dict[int, Slots] = {}
     columns: dict[int, int] = {}
-    carrying = {(a.tail, a.head) for a in outline.arrows if a.kind in RIVERS}
-    narrow = {card.id for card in outline.cards if card.narrow}
-    pairs_drawn = {(a.tail, a.head) for a in outline.arrows if a.tail not in narrow}
-    for card in outline.cards:
+    carrying = {(a.tail, a.head) for a in shown.arrows if a.kind in RIVERS}
+    narrow = {card.id for card in shown.cards if card.narrow}
+    pairs_drawn = {(a.tail, a.head) for a in shown.arrows if a.tail not in narrow}
+    for card in shown.cards:
         into = {pair for pair in pairs_drawn if pair[1] == card.id}
         out = {pair for pair in pairs_drawn if pair[0] == card.id}
         above, below = _ordered(into, 0, places, links), _ordered(out, 1, places, links)
@@ -451,7 +498,9 @@ def _slots(above: tuple[int, ...], below: tuple[int, ...], *, is_wide: bool) -> 
     return Slots(above if len(above) >= least else (), below if len(below) >= least else ())
 
 
-def _ordered(pairs: set[Pair], end: int, places: dict[int, float], links: Ways) -> tuple[int, ...]:
+def _ordered(
+    pairs: set[Pair], end: int, places: Mapping[int, float], links: Ways
+) -> tuple[int, ...]:
     """Order the neighbours of a card as they stand; at a detour the way of the gradient stands
     first."""
     free = _independent([pair[end] for pair in pairs], links)

@@ -114,7 +114,7 @@ class Opening:
         self.opened = {*opened}
         inside = frozenset(name for name in opened if modules.shows_more(name))
         self.fitting = copy.copy(before)
-        self.fitting.last = None
+        self.fitting.last = self.fitting.drawn = None
         _, leaves = with_parameters(before.operations.graph, opened)
         asked = before.expansion.asked._replace(opened=inside, before=like, leaves=leaves)
         self.fitting.expansion = Expansion(before.operations, asked)
@@ -126,7 +126,7 @@ class Opening:
         """Return the first layout that is no wider than a page and that crosses nothing, or the
         best one."""
         best: tuple[Plan, Fitted] | None = None
-        for plan in self._plans():
+        for plan in self._narrow_ones_first():
             self.fitting.last = fitted = self.fitting.laid_out(plan)
             if best is None or _flaws(fitted) < _flaws(best[1]):
                 best = plan, fitted
@@ -136,6 +136,21 @@ class Opening:
             raise ValueError("an outline of nothing")
         self.fitting.plan, fitted = best
         return fitted
+
+    def _narrow_ones_first(self) -> Iterator[Plan]:
+        """Go through the plans, and through those whose cards alone are wider than a page only
+        where no layout before was narrow enough: a layout is what costs the time."""
+        too_wide: list[Plan] = []
+        is_any_narrow = False
+        for plan in self._plans():
+            if self.fitting.is_wider_than_a_page(plan):
+                too_wide.append(plan)
+                continue
+            yield plan
+            last = self.fitting.last
+            is_any_narrow = is_any_narrow or (last is not None and last.width <= WIDTH)
+        if not is_any_narrow:
+            yield from too_wide
 
     def _plans(self) -> Iterator[Plan]:
         """Go through the plan of before, narrower ones, and one column."""
