@@ -7,11 +7,11 @@ drawn as one box because it is one call can never lie before and after another b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
-from gradviz.graph.operations import HAS, Fate, Operations, Weight
+from gradviz.graph.operations import HAS, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Module, ModuleCall
 
 CALLS = 6  # of one module that is drawn with what is inside it, in each of them
@@ -22,10 +22,12 @@ class ModuleTree:
 
     Args:
         operations: of the recording.
+        without: places of operations that are left out, and with them the calls that made no other.
     """
 
-    def __init__(self, operations: Operations) -> None:
+    def __init__(self, operations: Operations, without: Collection[int] = ()) -> None:
         self.operations = operations
+        self.without = without
         self.graph = operations.graph
         self.call = operations.facts.module_call
 
@@ -35,16 +37,20 @@ class ModuleTree:
     def own(self) -> dict[int | None, list[int]]:
         """The operations that a module call made itself, not through a call below it, in order;
         None: outside of any module."""
-        return grouped((op.call.module_call, op.at) for op in self.operations.all)
+        return grouped((op.call.module_call, op.at) for op in self._operations)
 
     @cached_property
     def below(self) -> dict[int, list[int]]:
         """The operations of a module call and of all calls below it, in order."""
         table: dict[int, list[int]] = {}
-        for op in self.operations.all:
+        for op in self._operations:
             for call_id in self.around(op.call.module_call):
                 table.setdefault(call_id, []).append(op.at)
         return table
+
+    @property
+    def _operations(self) -> Iterator[Operation]:
+        return (op for op in self.operations.all if op.at not in self.without)
 
     @cached_property
     def children(self) -> dict[int | None, list[int]]:

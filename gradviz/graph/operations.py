@@ -2,8 +2,8 @@
 which operation. Knows no torch.
 
 An *operation* is a recorded call that made or wrote a tensor: backwards, torch's own bookkeeping,
-hooks and flags are none. A *parameter* is a leaf that requires grad, or that belongs to a module;
-it is known by the id of its tensor object.
+hooks, flags, and what only writes gradients are none. A *parameter* is a leaf that requires grad,
+or that belongs to a module; it is known by the id of its tensor object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan
+from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan, Wrote
 from gradviz.graph.training import Did, Training
 
 CUTS = 6  # first cuts on the ways of one parameter that are told at most
@@ -172,9 +172,20 @@ class Operations:
         """List the states that hold values which a call computed."""
         if call.function in NO_MEMORY or call.id in self.facts.hooked_by_call:
             return ()
-        written = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()) if not e.alias)
+        wrote = self.facts.writes_by_call.get(call.id, ())
+        if wrote and self._wrote_gradients(call, wrote):
+            return ()
+        written = (e.after_id for e in wrote if not e.alias)
         results = (i for i in call.outputs if i not in call.inputs)
         return tuple(dict.fromkeys((*results, *written)))
+
+    def _wrote_gradients(self, call: Call, wrote: Sequence[Wrote]) -> bool:
+        """Say whether a call wrote nothing but the ``.grad`` of leaves: these have another state
+        since, and lie in other memory. It computes nothing that a loss could hold."""
+        tensor = self.graph.tensor
+        storages = {tensor[e.after_id].storage_id for e in wrote if not e.alias}
+        owners = [e for e in wrote if e.alias and tensor[e.before_id].storage_id not in storages]
+        return bool(owners) and {*call.outputs} <= {e.after_id for e in wrote} | {*call.inputs}
 
     def _aside(self, call: Call) -> Aside | None:
         """Return into what a call wrote tracked values through ``.data`` or a detached name of

@@ -342,9 +342,9 @@ def test_the_blocks_of_a_closed_model_have_their_whole_names() -> None:
             "return x",
             modules="blocks=nn.ModuleList(nn.Linear(8, 8) for _ in range(6))",
         ),
-        "loss = nn.MSELoss()(model(x), torch.zeros(4, 8))\nloss.backward()\nopt.step()",
+        "loss = (model(x) - nn.Linear(8, 8)(x)).pow(2).mean()\nloss.backward()\nopt.step()",
     )
-    model, _ = picture.fitted.outline.cards[-2:]
+    model = next(card for card in picture.fitted.outline.cards if card.title == "model(x)")
     named = [row.left[0].text for row in model.rows if row.left[0].look == "name"]
     assert named == ["model(x)", *(f"blocks.{i}" for i in range(6))]
 
@@ -674,3 +674,70 @@ def test_where_nan_appears_is_where_torchs_hooks_see_it(line: str, node: str) ->
     broken = [p for p in names["model"].parameters() if not p.grad.isfinite().all()]
     said = sum(len(picture.cards.states.of(unit).nan) for unit in picture.cards.units)
     assert said == len(broken)
+
+
+@pytest.mark.parametrize("evaluation", ["", "with torch.no_grad(): print(model(x).sum())"])
+def test_a_model_is_opened_beside_a_criterion_and_an_evaluation(evaluation: str) -> None:
+    step = "loss = nn.MSELoss()(model(x), torch.zeros(4, 8))\nloss.backward()\nopt.step()\n"
+    picture = of(net("return self.c(self.b(self.a(x)))"), step + evaluation)
+    tracked = [card.title for card in picture.fitted.outline.cards if card.tracked]
+    assert tracked[-1] == "loss"
+    assert len(tracked) > 2
+    assert not any("model" in title for title in tracked)
+
+
+def test_a_constant_term_of_a_loss_has_its_row() -> None:
+    step = """
+out = model(x)
+with torch.no_grad():
+    other = model.b(out).sum(1)
+fit, extra = out.pow(2).mean(), other.mean()
+loss = fit + extra
+loss.backward()
+opt.step()"""
+    picture = of(net("return self.c(self.a(x))"), step)
+    *_, loss = picture.fitted.outline.cards
+    constant = next(row for row in loss.rows if row.left[0].text == "extra")
+    assert constant.left[1].text == "a constant here: no gradient back"
+    extra = picture.names["extra"]
+    assert not extra.requires_grad
+    assert float(constant.right) == pytest.approx(extra.item(), rel=1e-3)
+
+
+def test_no_grad_inside_a_loss_is_told_where_it_costs_a_gradient() -> None:
+    step = """
+left, right = model.a(x), model.b(x)
+with torch.no_grad():
+    scaled = right * 2
+loss = (left + scaled).pow(2).mean()
+loss.backward()
+opt.step()"""
+    picture = of(net("return self.c(self.a(x))"), step)
+    assert picture.names["model"].b.weight.grad is None
+    lost = rows(picture, Tone.LOST)
+    assert any("no_grad" in text for text in lost), lost
+
+
+def test_what_only_writes_gradients_is_no_card() -> None:
+    step = """
+loss = model(x).pow(2).mean()
+loss.backward()
+nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+for p in model.parameters():
+    if p.grad is not None: p.grad.mul_(0.5)
+opt.step()
+model.a.weight.grad.zero_()"""
+    picture = of(net("return self.c(self.b(self.a(x)))"), step)
+    titles = [card.title for card in picture.fitted.outline.cards]
+    assert titles == ["x", "a", "{b,c}", "loss"]
+
+
+def test_a_step_by_hand_says_what_it_moves() -> None:
+    step = """
+loss = model(x).pow(2).mean()
+loss.backward()
+with torch.no_grad():
+    for p in model.parameters():
+        p -= 0.1 * p.grad"""
+    picture = of(net("return self.c(self.b(self.a(x)))"), step)
+    assert any(text.startswith("moves ") for text in rows(picture, Tone.OFF))

@@ -18,7 +18,7 @@ from gradviz.picture.outline.links import Link, Links, Pair
 from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
-from gradviz.picture.outline.units import Kind, Merged, Part, Unit, function_of
+from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
@@ -383,7 +383,7 @@ class Cards:
             grey = say("outline.times_kind", n=len(calls), kind=first.kind)
             return self._titled(self._range(calls), self._with_folded(grey, unit), shape)
         grey = first.kind
-        others = self.tree.all_calls_of[first.module_id, first.path]
+        others = self.expansion.calls_beside(first)
         code = visible(first.code, CODE) if first.code else ""
         if len(others) > 1:
             number = sum(call_id <= first.id for call_id in others)
@@ -565,7 +565,18 @@ class Cards:
         ]
         terms = self._terms(unit)
         grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
-        return self._titled(name or code or grey, visible(grey, LONG_CODE), state.values or "")
+        return self._titled(name or code or grey, visible(grey, LONG_CODE), self._trend(last))
+
+    def _trend(self, start: Operation) -> str:
+        """Return the value of a loss; where its round stands for others, from the first on."""
+        tensor = self.operations.graph.tensor
+        value = tensor[start.makes[-1]].values or ""
+        for alike in self.expansion.rounds.drawn:
+            first = alike.first(start.at)
+            before = None if first is None else tensor[self.operations.all[first].makes[-1]].values
+            if before is not None and first != start.at:
+                return say("outline.trend", first=before, last=value)
+        return value
 
     def _start(self, unit: Unit) -> Operation:
         """Return the operation of a loss that its backward began at. Others may follow it in the
@@ -583,17 +594,19 @@ class Cards:
             if (c := self.operations.all[at].call).source and c.source[:2] == line
         }
         found = [at for at in unit.ops if self._is_term(at, final)]
-        return found if len(found) > 1 else []
+        learns = any(self.operations.tracked[at] for at in found)
+        return found if len(found) > 1 and learns else []
 
     def _is_term(self, at: int, final: Set[int]) -> bool:
         """Say whether an operation makes a number that only the last statement of a loss uses: a
         variable, or, in that statement, a number of what is none."""
         made_by, users = self.operations.all[at], self.operations.users[at]
         alone = bool(users) and all(user in final for user in users)
-        if not (alone and self.operations.tracked[at] and self._is_number(made_by.makes[-1])):
+        if not (alone and self._is_number(made_by.makes[-1])):
             return False
         if at in final:
-            return not any(self._is_number(i) for i in made_by.reads)
+            numbers = any(self._is_number(i) for i in made_by.reads)
+            return self.operations.tracked[at] and not numbers
         return self.operations.graph.tensor[made_by.makes[-1]].code_name.isidentifier()
 
     def _is_number(self, tensor_id: int) -> bool:
@@ -652,6 +665,9 @@ class Cards:
             self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
         )
         sends = "" if math.isnan(norm) else say("outline.sends", norm=figure(norm))
+        if not self.operations.tracked[at]:
+            constant = Span(say("outline.constant"))
+            return Row(Tone.CUT, (Span(state.code_name, "name"), constant), state.values or "")
         left: tuple[Span, ...] = (Span(state.code_name, "name"), Span(grey, "grey"))
         if not state.code_name.isidentifier():
             left = (Span(function_of(op)),)
@@ -721,7 +737,8 @@ class Cards:
             loses = self.losing(*same)
             tone = Tone.LOST if loses else Tone.CUT
             span = Span(text, shorter=self._cut_shorter(same[-1]))
-            rows.append(Row(tone, (span,), "", Rail.NONE if loses else Rail.NO))
+            ends = loses and unit.kind is not Kind.LOSS  # other terms of a loss send theirs
+            rows.append(Row(tone, (span,), "", Rail.NONE if ends else Rail.NO))
         return rows
 
     def _is_in_a_call(self, cut: Cut, unit: Unit) -> bool:
@@ -735,9 +752,15 @@ class Cards:
         between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
         places = sorted({*unit.ops} | between)
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
-        if unit.kind is not Kind.CALL:  # a card of code as it is written: what is no cut there
-            cuts = (cut for cut in cuts if cut.reason in WRITTEN)
-        return [cut for cut in cuts if self._is_between_own(cut, unit)]
+        if unit.kind is Kind.CALL:
+            return [cut for cut in cuts if self._is_between_own(cut, unit)]
+        # a card of code as it is written: what is no cut there, but for what costs a gradient
+        return [
+            cut
+            for cut in cuts
+            if (cut.reason in QUIET and self.losing(cut))
+            or (cut.reason in WRITTEN and self._is_between_own(cut, unit))
+        ]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
         """Say whether a cut separates what a card made from what it makes of it."""

@@ -362,7 +362,8 @@ class Gathering:
         found: dict[int, Unit] = {}
         placed = {at for unit in units for at in unit.ops} | self.expansion.looked_through
         for unit in units:
-            if unit.kind in (Kind.LOSS, Kind.INPUT) or self._reads_another(unit, placed):
+            is_made = unit.kind in (Kind.LOSS, Kind.INPUT) or self._reads_another(unit, placed)
+            if is_made or self._is_aside(unit):
                 continue
             for at in unit.ops:
                 op = self.operations.all[at]
@@ -372,6 +373,13 @@ class Gathering:
                         object_id = self.operations.graph.tensor[i].object_id
                         found.setdefault(object_id, Unit(Kind.INPUT, [], tensor_id=i))
         return list(found.values())
+
+    def _is_aside(self, unit: Unit) -> bool:
+        """Say whether no loss has what a card computes where no gradient is recorded: an
+        evaluation."""
+        ops = self.operations
+        quiet = all(self.expansion.is_quiet(ops.all[at]) for at in unit.ops)
+        return quiet and ops.ran_backward and ops.feeding.isdisjoint(unit.ops)
 
     def _reads_another(self, unit: Unit, placed: Set[int]) -> bool:
         """Say whether a card uses what another one made."""

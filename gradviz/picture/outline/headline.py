@@ -46,7 +46,8 @@ class Heading:
         if not self.weights:
             return Headline(say("outline.no_parameters"))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
-        lines = [*self._backwards(), *self._causes(lost), *self._states(), *self._harmless()]
+        backwards = [*self._backwards(), *self._rounds()]
+        lines = [*backwards, *self._causes(lost), *self._states(), *self._harmless()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
 
@@ -120,24 +121,34 @@ class Heading:
             return [tuple(self._modules_in(backwards[0].run))]
         if len(backwards) < 2:
             return []
-        lines: dict[Hashable, tuple[Span, ...]] = {}
+        lines: dict[tuple[str, ...], list[tuple[Span, ...]]] = {}
         for backward in backwards:
             name = self.cards.states.loss_name(backward.run)
-            call = self.operations.graph.call.get(backward.call_id)
-            place = self.cards.words.where(call)
-            if backward.kind == "grad":
-                if place:
-                    asked = say("outline.grad_at", loss=name, place=place)
-                else:
-                    asked = say("outline.grad_of", loss=name)
-                lines[asked] = (Span(asked),)
-                continue
-            if place:
-                start = Span(say("outline.backward_at", loss=name, place=place))
-            else:
-                start = Span(say("outline.backward_of", loss=name))
-            lines[backward.run] = (start, *self._modules_in(backward.run))
-        return list(lines.values())[:CAUSES]
+            place = self.cards.words.where(self.operations.graph.call.get(backward.call_id))
+            what = f"{backward.kind}_{'at' if place else 'of'}"
+            filled = [] if backward.kind == "grad" else self._modules_in(backward.run)
+            told = lines.setdefault((what, name, place, *(span.text for span in filled)), [])
+            told.append(tuple(filled))
+        found = []
+        for (what, name, place, *_), same in lines.items():
+            start = say(f"outline.{what}", loss=name, place=place, times=len(same))
+            found.append((Span(start), *same[0]))
+        return found[:CAUSES]
+
+    def _rounds(self) -> list[tuple[Span, ...]]:
+        """Tell of rounds in which the same happens which of them is drawn."""
+        found: list[tuple[Span, ...]] = []
+        drawn = self.cards.expansion.rounds.drawn
+        for k, alike in enumerate(drawn):
+            outer = any(alike.rounds[0][0] in a.rounds[a.chosen] for a in drawn[:k])
+            is_last = alike.chosen + 1 == alike.times
+            text = say(
+                "outline.rounds_in_it" if outer else "outline.rounds",
+                n=alike.times,
+                which=say("outline.last" if is_last else "outline.number", k=alike.chosen + 1),
+            )
+            found.append((Span(text),))
+        return found[:CAUSES]
 
     def _modules_in(self, run: int) -> list[Span]:
         spans = []

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-from gradviz.graph.operations import HAS, Fate, Sent, Weight, root_of_squares
+from gradviz.graph.operations import HAS, VANISHING, Fate, Sent, Weight, root_of_squares
 from gradviz.graph.parameter_groups import name_of
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
@@ -75,13 +75,14 @@ class States:
         norms: list[float] = []
         sorted_: dict[str, list[Weight]] = {name: [] for name in State._fields[1:-1]}
         for weight in weights:
-            norm = self._norm_from(weight, inside)
-            sorted_[self._sort(weight, norm)].append(weight)
+            mine = self._sent_from(weight, inside)
+            norm = self._norm_of(mine)
+            sorted_[self._sort(weight, norm, mine or [])].append(weight)
             if norm is not None and math.isfinite(norm):
                 norms.append(norm)
         return State(weights, **sorted_, norm=root_of_squares(norms) if norms else None)
 
-    def _sort(self, weight: Weight, norm: float | None) -> str:
+    def _sort(self, weight: Weight, norm: float | None, mine: list[Sent]) -> str:
         fate = weight.fate
         if fate is Fate.FROZEN:
             return "frozen"
@@ -90,25 +91,41 @@ class States:
         if fate in HAS:
             if norm is None:
                 return "elsewhere"
-            return ALARMS.get(fate, "here")
+            return ALARMS.get(self._fate_here(weight, norm, mine), "here")
         return "lost" if self.operations.should_get(weight) else "off"
 
-    def _norm_from(self, weight: Weight, inside: set[int]) -> float | None:
-        """Return the norm of what these operations sent into a parameter in the last run; nan: not
-        measured; None: nothing came from here."""
+    def _fate_here(self, weight: Weight, norm: float, mine: list[Sent]) -> Fate:
+        """Return what became of a parameter's gradient, in a run before the last one of what a card
+        sent then."""
+        sent = self.operations.filled_from.get(id_of(weight), {}).values()
+        last = max((one.run for some in sent for one in some), default=-1)
+        if not mine or mine[-1].run == last or math.isnan(norm):
+            return weight.fate
+        if any(one.is_broken for one in mine):
+            return Fate.NAN
+        if norm == 0.0:
+            return Fate.ZERO
+        return Fate.VANISHED if norm < VANISHING else Fate.SOME
+
+    def _sent_from(self, weight: Weight, inside: set[int]) -> list[Sent] | None:
+        """List what these operations sent into a parameter in the last run; [] where that was not
+        watched; None: nothing came from here."""
         if weight.object_id is None or weight.fate not in HAS:
             return None
         by_op = self.operations.filled_from.get(weight.object_id)
         uses = {*self.operations.uses.get(weight.object_id, ())}
         if by_op is None:  # this backward was not watched
-            return math.nan if not uses or inside & uses else None
+            return [] if not uses or inside & uses else None
         mine = [sent for at, sents in by_op.items() if at in inside for sent in sents]
         if not mine and (not uses or inside & uses):
             mine = _out_of_sight(by_op, uses)
-        if not mine:
+        return [sent for sent in mine if sent.run == mine[-1].run] or None
+
+    def _norm_of(self, mine: list[Sent] | None) -> float | None:
+        """Return the norm of what came to a parameter; nan: not measured; None: nothing came."""
+        if mine is None:
             return None
-        run = mine[-1].run
-        return self.operations.norm_of_sent(s for s in mine if s.run == run)
+        return self.operations.norm_of_sent(mine) if mine else math.nan
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
@@ -389,8 +406,10 @@ class States:
             norm = figure(root_of_squares(norms)) if norms else ""
             found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
         fed = self._fed(unit)
+        lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):
-            if fed >> place & 1 and backward.run not in runs:
+            is_told = backward.run in runs or self._line_of(backward.run) in lines
+            if fed >> place & 1 and not is_told:
                 loss = self.loss_name(backward.run)
                 text = say("outline.none_from", total=total, loss=loss)
                 found.append(Row(Tone.OFF, (Span(text),), "", Rail.COMES))
@@ -407,6 +426,11 @@ class States:
         if not name and code and len(code) <= CODE and "=" not in code:
             name = visible(code)
         return name or say("outline.nth_backward", n=run + 1)
+
+    def _line_of(self, run: int) -> tuple[str, int] | None:
+        """Return the file and line of a backward: in another round of its loop it is the same."""
+        call = self.operations.facts.call_of_run.get(run)
+        return call.source[:2] if call and call.source else None
 
     def _fed(self, unit: Unit) -> int:
         """Return into which losses values of a card went, as the bits of their backwards."""
@@ -467,12 +491,12 @@ class States:
         if state.nan:
             text = say("outline.named_nan", names=_names(state.nan))
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
-        found += self._named_gets(state)
+        found += self._named_gets(state, self.links.units[place])
         if state.frozen and not found:
             found.append(self._frozen_row(state.frozen, place))
         return found
 
-    def _named_gets(self, state: State) -> list[Row]:
+    def _named_gets(self, state: State, unit: Unit) -> list[Row]:
         """Tell by name of the parameters that get a gradient, here or through another card."""
         found = []
         if state.here:
@@ -484,9 +508,19 @@ class States:
             text = say("outline.named_reached", names=_names(state.reached))
             found.append(Row(Tone.GETS, (Span(text),), "", Rail.CAN))
         if state.elsewhere:
-            text = say("outline.named_elsewhere", names=_names(state.elsewhere))
-            found.append(Row(Tone.OFF, (Span(text),)))
+            found.append(Row(Tone.OFF, (Span(self._elsewhere(state.elsewhere, unit)),)))
         return found
+
+    def _elsewhere(self, weights: list[Weight], unit: Unit) -> str:
+        """Tell of parameters that get no gradient from a statement, and one through another card:
+        under no_grad whether it moves them."""
+        ops = [self.operations.all[at] for at in unit.ops]
+        if not all(map(self.expansion.is_quiet, ops)):
+            return say("outline.named_elsewhere", names=_names(weights))
+        made = {self.operations.graph.tensor[i].object_id for op in ops for i in op.makes}
+        moved = [weight for weight in weights if weight.object_id in made]
+        key = "outline.moves_named" if moved else "outline.reads_named"
+        return say(key, names=_names(moved or weights))
 
     def member_rows(self, members: list[Unit]) -> list[Row]:
         """Tell of each module of a card in a row of its own."""

@@ -19,6 +19,7 @@ from gradviz.graph.fading import Fading
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
+from gradviz.graph.rounds import Rounds
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
 READERS = 3  # operations that a leaf is shown with, of those that read it
@@ -113,7 +114,8 @@ class Expansion:
     def __init__(self, operations: Operations, asked: Asked = AS_IT_IS) -> None:
         self.operations = operations
         self.facts = operations.facts
-        self.tree = ModuleTree(operations)
+        self.rounds = Rounds(operations, self._looked_at(asked))
+        self.tree = ModuleTree(operations, self.rounds.left_out)
         self.asked = asked
         self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
         # What ``States`` found out about units, which many tries have in common.
@@ -122,6 +124,21 @@ class Expansion:
         self.is_open: set[int] = set()
         self.known_profiles: dict[int, tuple[Unit, Any]] = {}
         self.is_list: set[int] = set()  # closed calls of lists of equal modules
+
+    def _looked_at(self, asked: Asked) -> set[int]:
+        """Return the calls that are looked at: their round is drawn, of several that are alike."""
+        states = self.facts.states.get(asked.around, ()) if asked.around is not None else ()
+        makers = (self.facts.maker.get(state.id) for state in states)
+        return {*asked.points.calls, *(call.id for call in makers if call is not None)}
+
+    def calls_beside(self, call: ModuleCall) -> list[int]:
+        """List the calls of a module: all, or, where a round stands for others, those in it."""
+        tree = self.tree
+        every = tree.all_calls_of[call.module_id, call.path]
+        among = self.rounds.around(tree.below[call.id][0])
+        if among is None:
+            return every
+        return [i for i in every if i in tree.below and tree.below[i][0] in among]
 
     # --- what happens where -----------------------------------------------------------------------
 
@@ -464,8 +481,18 @@ class Expansion:
             return True
         if self.asked.is_strict:
             return False
-        alone = self._root_calls == [call_id]
-        return alone or self.interesting[call_id]
+        return self._is_only_root(call_id) or self.interesting[call_id]
+
+    def _is_only_root(self, call_id: int) -> bool:
+        """Say whether a call is the only one of a root module with parameters, but for evaluations
+        of it."""
+        root = self.tree.call[call_id].module_id
+        others = [i for i in self._root_calls if i != call_id]
+        return call_id in self._root_calls and all(
+            (i in self.quiet_calls and self.tree.call[i].module_id == root)
+            or not self.tree.weights_below(self.tree.call[i].module_id, "")
+            for i in others
+        )
 
     @cached_property
     def _root_calls(self) -> list[int]:
@@ -474,7 +501,7 @@ class Expansion:
     def _open(self, call_id: int, *, is_outer: bool) -> list[Unit]:
         """List what an opened module call consists of: pieces, where cuts split it, or cards."""
         self.is_open.add(call_id)
-        alone = is_outer and self._root_calls == [call_id]
+        alone = is_outer and self._is_only_root(call_id)
         inner = any(self._is_opened(child) for child in self.tree.children.get(call_id, ()))
         if not (alone or inner) and self._is_in_parts(call_id):
             return self._pieces(call_id)

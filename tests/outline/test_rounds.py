@@ -1,0 +1,202 @@
+"""Rounds of a training loop: alike are those in which torch does the same, and one of them is
+drawn."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from drawn import Drawn, drawn
+from model_scripts import MARKER
+from svg_text import Picture
+
+import gradviz as gv
+from gradviz.graph.operations import Operations
+from gradviz.graph.rounds import Alike, Rounds
+from gradviz.picture.outline.scene import Tone
+from gradviz.picture.outline.states import figure
+
+ROUNDS = 7
+LOOP = (
+    """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 3))
+opt = torch.optim.SGD(model.parameters(), 0.1)
+body, head = model[:2], model[2:]
+batches = [(torch.randn(n, 4), torch.randint(3, (n,))) for n in ({sizes})]
+proj = torch.randn(4, requires_grad=True)
+losses, grads, kept = [], [], []
+"""
+    + MARKER
+    + """
+for k, (x, y) in enumerate(batches):
+    {begin}
+    opt.zero_grad()
+    h = body(x)
+    {middle}
+    loss = F.cross_entropy(head(h){scale}, y)
+    loss.backward()
+    losses.append(loss.item())
+    grads.append([None if p.grad is None else p.grad.clone() for p in model.parameters()])
+    opt.step()
+    {end}
+{after}
+"""
+)
+FAULTS = {  # what happens from one round on
+    "detach": {"middle": "h = h.detach() if k >= {k} else h"},
+    "no_grad": {"middle": "with torch.set_grad_enabled(k < {k}): h = torch.tanh(h)"},
+    "frozen": {"begin": "model[0].requires_grad_(k < {k})"},
+    "nan": {"scale": " * (1.0 if k < {k} else float('nan'))"},
+    "branch": {"middle": "h = h.relu() if k >= {k} else h.sigmoid()"},
+    "eval": {"begin": "model.train(k < {k})"},
+}
+
+
+def loop(sizes: str = "5, 5, 5, 5, 5, 5, 3", **parts: str) -> Drawn:
+    filled = {"begin": "pass", "middle": "pass", "scale": "", "end": "pass", "after": "", **parts}
+    return drawn(LOOP.format(sizes=sizes, **filled), "loop.py")
+
+
+def times(picture: Drawn) -> list[int]:
+    return [alike.times for alike in Rounds(Operations(picture.graph)).all]
+
+
+def test_equal_rounds_are_alike_whatever_the_size_of_their_batches() -> None:
+    picture = loop()
+    assert times(picture) == [ROUNDS]
+    text = Picture(picture.svg).headline.text
+    assert f"{ROUNDS} rounds of a loop, all alike: the last is drawn" in text
+    assert f", {ROUNDS} times:" in text
+    text = gv.Figure(picture.graph).text
+    first, last = (f"{picture.names['losses'][k]:.4g}" for k in (0, -1))
+    assert f"{first} → {last}" in text
+
+
+def test_what_is_drawn_is_the_last_round_with_its_gradients() -> None:
+    picture = loop()
+    drawn_ops = {at for card in picture.fitted.outline.cards for at in card.calls}
+    backward = picture.graph.backwards
+    assert min(drawn_ops) > backward[-2].call_id
+    weight, bias, *_ = picture.names["grads"][-1]
+    both = torch.linalg.vector_norm(torch.cat([weight.flatten(), bias])).item()
+    body = next(card for card in picture.fitted.outline.cards if "body" in card.title)
+    assert [row.right for row in body.rows if row.tone is Tone.GETS] == [figure(both)]
+
+
+@pytest.mark.parametrize("k", [1, 3, ROUNDS - 2])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_round_in_which_something_else_happens_is_none_of_them(fault: str, k: int) -> None:
+    parts = {name: code.format(k=k) for name, code in FAULTS[fault].items()}
+    picture = loop(**parts)
+    # rounds alone are no loop
+    assert times(picture) == [n for n in (k, ROUNDS - k) if n > 1]
+
+
+def test_each_operation_of_a_loop_is_in_one_round() -> None:
+    rounds = Rounds(Operations(loop().graph))
+    (alike,) = rounds.all
+    places = [at for some in alike.rounds for at in some]
+    assert places == sorted(set(places))
+    assert {*alike.others} == {at for some in alike.rounds[:-1] for at in some}
+    assert len({len(ops) for ops in alike.steps}) == 1
+
+
+def test_a_gradient_from_round_to_round_makes_them_one_computation() -> None:
+    carried = {"middle": "h = h + (kept[-1] if kept else 0); kept.append(h.mean(0))"}
+    with pytest.raises(RuntimeError, match="second time"):  # torch says the same
+        loop(**carried)
+    alone = {"middle": "h = h + (kept[-1] if kept else 0); kept.append(h.mean(0).detach())"}
+    assert times(loop(**alone)) == [ROUNDS - 1]  # the first adds a number
+
+
+def test_rounds_whose_results_are_used_together_are_no_rounds() -> None:
+    used = {
+        "middle": "kept.append((x @ proj).mean())",
+        "after": "total = sum(kept); total.backward()",
+    }
+    assert times(loop(**used)) == []
+
+
+def test_rounds_in_rounds() -> None:
+    source = LOOP.format(
+        sizes="5, 5, 5", begin="pass", middle="pass", scale="", end="pass", after=""
+    )
+    head, body = source.split("for k,")
+    inner = "for k," + body
+    nested = "for epoch in range(4):\n" + "".join(f"    {line}\n" for line in inner.splitlines())
+    nested += "    with torch.no_grad(): accuracy = (model(x).argmax(1) == y).sum().item()\n"
+    picture = drawn(head + nested, "nested.py")
+    assert times(picture) == [4, 3, 3, 3, 3]
+    text = gv.Figure(picture.graph).text
+    assert "4 rounds of a loop, all alike: the last is drawn" in text
+    assert "in it 3 rounds, all alike: the last is drawn" in text
+    assert text.count("cross_entropy") == 1
+
+
+def test_a_round_of_several_backwards() -> None:
+    source = (
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+bce = nn.BCEWithLogitsLoss()
+"""
+        + MARKER
+        + """
+for _ in range(5):
+    fake = G(torch.randn(8, 2))
+    loss_d = bce(D(torch.randn(8, 2)), torch.ones(8, 1)) + bce(D(fake.detach()), torch.zeros(8, 1))
+    loss_d.backward()
+    loss_g = bce(D(fake), torch.ones(8, 1))
+    loss_g.backward()
+"""
+    )
+    picture = drawn(source, "gan.py")
+    assert times(picture) == [5]
+    titles = [card.rows[0].left[-1].text for card in picture.fitted.outline.cards]
+    assert [t for t in titles if "call" in t] == [f"Sequential, call {k} of 3" for k in (1, 2, 3)]
+
+
+def test_the_round_that_is_looked_at_is_drawn() -> None:
+    picture = loop(end="kept.append(h)")
+    third = picture.names["kept"][2]
+    operations = Operations(picture.graph)
+    calls = [c.id for c in picture.graph.calls if c.function == "tanh"]
+    (alike,) = Rounds(operations, [calls[2 * 2]]).all
+    assert alike.chosen == 2
+    assert third.shape == (5, 8)
+    (last,) = Rounds(operations).all
+    assert last.chosen == ROUNDS - 1
+
+
+def test_a_tensor_of_an_earlier_round_is_looked_at_in_its_round() -> None:
+    lin = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    kept = []
+    with gv.record() as rec:
+        for _ in range(4):
+            h = lin(torch.ones(2, 3))
+            kept.append(h)
+            loss = h.pow(2).mean()
+            loss.backward()
+    text = rec.figure(around=kept[1]).text
+    assert "number 2 is drawn" in text
+    assert "the last is drawn" in rec.figure(around=kept[-1]).text
+
+
+def test_without_folding_every_round_is_there() -> None:
+    graph = loop().graph
+    dot = gv.Figure(graph, fold=False).dot.source
+    assert dot.count("NllLossBackward0") >= ROUNDS
+
+
+def test_no_rounds_without_a_backward() -> None:
+    assert Rounds(Operations(drawn(MARKER + "\nx = 1\n", "x.py").graph)).all == []
+
+
+def test_first_is_known_by_what_it_does() -> None:
+    alike = Alike((range(3), range(3, 7)), ((0, 2), (3, 6)), 1)
+    assert [alike.first(at) for at in (3, 6, 4, 0)] == [0, 2, None, None]
