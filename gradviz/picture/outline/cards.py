@@ -616,7 +616,11 @@ class Cards:
         """Tell of the numbers that a loss is the sum of."""
         if unit.kind is not Kind.LOSS:
             return []
-        return [self._term_row(unit, at) for at in self._terms(unit)[:TERMS]]
+        tracked = self.operations.tracked
+        return [
+            self._term_row(unit, at) if tracked[at] else self._constant_row(at)
+            for at in self._terms(unit)[:TERMS]
+        ]
 
     def _start_rows(self, unit: Unit) -> list[Row]:
         """Tell where a backward began: at a loss, in the call of a criterion, or in that of a model
@@ -647,6 +651,12 @@ class Cards:
             roots[backward.kind == "grad"] |= {*backward.roots}
         return roots[True] - roots[False]
 
+    def _constant_row(self, at: int) -> Row:
+        """Tell of one number that a loss is the sum of, and through which no gradient goes back."""
+        state = self.operations.graph.tensor[self.operations.all[at].makes[-1]]
+        spans = Span(state.code_name, "name"), Span(say("outline.constant"))
+        return Row(Tone.CUT, spans, state.values or "")
+
     def _term_row(self, unit: Unit, at: int) -> Row:
         """Tell of one number that a loss is the sum of: what it is made of, and what it sends."""
         op = self.operations.all[at]
@@ -665,9 +675,6 @@ class Cards:
             self.operations.norm_of_sent([s for s in sents if s.run == run]) if sents else math.nan
         )
         sends = "" if math.isnan(norm) else say("outline.sends", norm=figure(norm))
-        if not self.operations.tracked[at]:
-            constant = Span(say("outline.constant"))
-            return Row(Tone.CUT, (Span(state.code_name, "name"), constant), state.values or "")
         left: tuple[Span, ...] = (Span(state.code_name, "name"), Span(grey, "grey"))
         if not state.code_name.isidentifier():
             left = (Span(function_of(op)),)
@@ -753,7 +760,9 @@ class Cards:
         places = sorted({*unit.ops} | between)
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
         if unit.kind is Kind.CALL:
-            return [cut for cut in cuts if self._is_between_own(cut, unit)]
+            own = [cut for cut in cuts if self._is_between_own(cut, unit)]
+            copied = (cut for cut in self._lost_behind if self._is_in_a_call(cut, unit))
+            return [*own, *(cut for cut in copied if cut not in own)]
         # a card of code as it is written: what is no cut there, but for what costs a gradient
         return [
             cut
@@ -761,6 +770,13 @@ class Cards:
             if (cut.reason in QUIET and self.losing(cut))
             or (cut.reason in WRITTEN and self._is_between_own(cut, unit))
         ]
+
+    @cached_property
+    def _lost_behind(self) -> list[Cut]:
+        """The cuts that cost a gradient and whose values no loss is known to have: they left
+        torch."""
+        feeding, of_call = self.operations.feeding, self.operations.of_call
+        return [cut for cut in self.loses if of_call.get(cut.call_id) not in feeding]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
         """Say whether a cut separates what a card made from what it makes of it."""

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Span
 from gradviz.picture.outline.states import id_of
-from gradviz.picture.outline.units import QUIET, Expansion, function_of
+from gradviz.picture.outline.units import BY_FUNCTION, QUIET, Expansion, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
@@ -20,7 +20,6 @@ from gradviz.words.words import Words, reason_of
 CODE_OF_CUT = 24
 _NUMBER = re.compile(r"\d+")
 NAMED = 3  # modules, or ranges of them, that a line names at most
-BY_FUNCTION = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)  # cut by what it computes
 NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
 
 

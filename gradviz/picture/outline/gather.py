@@ -11,7 +11,15 @@ from itertools import groupby
 from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.before import key_of
 from gradviz.picture.outline.loops import STEPS, Loops
-from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit, function_of, listed
+from gradviz.picture.outline.units import (
+    BY_FUNCTION,
+    Expansion,
+    Kind,
+    Merged,
+    Unit,
+    function_of,
+    listed,
+)
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
 
@@ -327,7 +335,7 @@ class Gathering:
         tracked = any(operations.is_tracked(i) for _, i in outside)
         cut = any((op.call.id, i) in operations.facts.cut_of for op, i in outside)
         comes_cut = any(
-            s in self.expansion.looked_through
+            s in self.expansion.looked_through and not self._is_by_function(s)
             for at in unit.ops
             for s in operations.all[at].sources
         )
@@ -339,6 +347,12 @@ class Gathering:
             for cut in self.expansion.cuts_at.get(at, ())
         )
         return tracked, cut, comes_cut, frozenset(quiet), self.runs_of(unit), frozenset(cuts_inside)
+
+    def _is_by_function(self, at: int) -> bool:
+        """Say whether an operation cuts by what it computes, as argmax: no way of values that
+        somebody closed, and between the steps of a decoder there once and not another time."""
+        cuts = self.expansion.cuts_at.get(at, ())
+        return bool(cuts) and all(cut.reason in BY_FUNCTION for cut in cuts)
 
     def runs_of(self, unit: Unit) -> frozenset[int]:
         """Return the backwards that reached a unit."""

@@ -27,6 +27,7 @@ REPEATS = 3  # equal calls in a row in which the same happens, and that stay clo
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
 NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
+BY_FUNCTION = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)  # cut by what it computes
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
 
