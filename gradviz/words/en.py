@@ -2568,6 +2568,7 @@ OUTLINE = {
     "count_gets": "{n} of {total} ✓",
     "count_lost": "{n} of {total} ✗",
     "count_off": "0 of {total} –",
+    "count_other_call": "{n} –: not from this call",
     "count_elsewhere": "from {names:few}",
     "named_vanished": "! {names:few}: next to nothing",
     "never_called": "✗ {path}: never called, 0 of {n} {n:param|params}",

@@ -37,9 +37,11 @@ HEALTHY = {
     "mixtral_moe": Counts(some=1 + 3 * (2 + 2 + 1 + 4 * 3) + 1 + 1),
     "moe": Counts(some=2 + 2 + 6 * 4 + 2 + 2),
     "multi_task": Counts(some=2 + 2 + 5 * 2),
+    "ppo": Counts(some=2 * 2 + 2 + 2),
     "resnet_frozen": Counts(some=3 + 3 * 12 + 2 * 3 + 2, frozen=12 + 3),
     "rnn": Counts(some=2 * 2 + 2),
     "script": Counts(some=11, unowned=11),
+    "training_loop": Counts(some=2 + 2),
     "unet": Counts(some=9 * 6 + 2),
     "vae": Counts(some=2 + 2 * 2 + 2 * 2),
 }

@@ -579,6 +579,8 @@ class States:
 
     def _elsewhere_short(self, weights: list[Weight], member: Unit) -> str:
         """Tell where parameters get their gradient that get none through a module."""
+        if self._shared_call(member):
+            return say("outline.count_other_call", n=len(weights))
         others = self._others(weights, member)
         return say("outline.count_elsewhere", names=others) if others else ""
 
