@@ -761,8 +761,7 @@ class Cards:
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
         if unit.kind is Kind.CALL:
             own = [cut for cut in cuts if self._is_between_own(cut, unit)]
-            copied = (cut for cut in self._lost_behind if self._is_in_a_call(cut, unit))
-            return [*own, *(cut for cut in copied if cut not in own)]
+            return own + [cut for cut in self._copied_in(unit) if cut not in own]
         # a card of code as it is written: what is no cut there, but for what costs a gradient
         return [
             cut
@@ -771,12 +770,12 @@ class Cards:
             or (cut.reason in WRITTEN and self._is_between_own(cut, unit))
         ]
 
-    @cached_property
-    def _lost_behind(self) -> list[Cut]:
-        """The cuts that cost a gradient and whose values no loss is known to have: they left
-        torch."""
+    def _copied_in(self, unit: Unit) -> list[Cut]:
+        """List the cuts inside of module calls that cost a gradient and whose values no loss is
+        known to have: they left torch."""
         feeding, of_call = self.operations.feeding, self.operations.of_call
-        return [cut for cut in self.loses if of_call.get(cut.call_id) not in feeding]
+        lost = (cut for cut in self.loses if of_call.get(cut.call_id) not in feeding)
+        return [cut for cut in lost if self._is_in_a_call(cut, unit)]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
         """Say whether a cut separates what a card made from what it makes of it."""
