@@ -762,13 +762,14 @@ class Cards:
         if unit.kind is Kind.CALL:
             own = [cut for cut in cuts if self._is_between_own(cut, unit)]
             return own + [cut for cut in self._copied_in(unit) if cut not in own]
-        # a card of code as it is written: what is no cut there, but for what costs a gradient
-        return [
-            cut
-            for cut in cuts
-            if (cut.reason in QUIET and self.losing(cut))
-            or (cut.reason in WRITTEN and self._is_between_own(cut, unit))
-        ]
+        return [cut for cut in cuts if self._is_told_in_code(cut, unit)]
+
+    def _is_told_in_code(self, cut: Cut, unit: Unit) -> bool:
+        """Say whether a cut is told on a card of code as it is written: one that is written there,
+        or a no_grad that costs a gradient."""
+        if cut.reason in QUIET:
+            return bool(self.losing(cut))
+        return cut.reason in WRITTEN and self._is_between_own(cut, unit)
 
     def _copied_in(self, unit: Unit) -> list[Cut]:
         """List the cuts inside of module calls that cost a gradient and whose values no loss is
