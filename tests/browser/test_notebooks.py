@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ OPEN = """() => {
     return panel?.content?.widgets && panel.sessionContext?.session?.kernel?.status === "idle";
 }"""
 
+SETTINGS = re.compile(r"\w+=.+\n\n")  # what a panel's words begin with: "copy=clone mode=none"
 NEWS = "@jupyterlab/apputils-extension:announcements"  # asks whether it may fetch them
 
 # Answers and fine print start folded away.
@@ -94,13 +96,14 @@ def committed_pictures(path: Path, unfolded: bool = False) -> int:
 
 def live_cells(path: Path) -> int:
     """How many cells of the notebook show a live picture in the place of the committed one, once
-    they are run."""
-    cells = [
-        c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"
+    they are run: those that show a player, or a panel, whose words begin with its settings."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    plays = ["".join(c["source"]).startswith("gv.play(") for c in cells]
+    words = [
+        "".join("".join(o.get("data", {}).get("text/plain", "")) for o in c.get("outputs", []))
+        for c in cells
     ]
-    return sum(
-        "@gv.explore" in (s := "".join(c["source"])) or s.startswith("gv.play(") for c in cells
-    )
+    return sum(p or bool(SETTINGS.match(w)) for p, w in zip(plays, words, strict=True))
 
 
 # Each live picture, and whether all of its panel is inside its output area.
