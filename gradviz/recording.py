@@ -28,6 +28,8 @@ class Recording(Recorded):
 
     def __init__(self, max_events: int, values: bool, summaries: bool) -> None:
         super().__init__(max_events, values, summaries, Names)
+        # of a scenario's run: a ``gradviz.live.reading.Reading``, which this module may not import
+        self.reading: Any = None
 
     def explain(self, *subjects: Any, error: BaseException | None = None) -> Any:
         """Explain why a gradient is None, zero or wrong, or why this raised: ``gv.explain`` with

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradviz.graph.records import GradvizError
+from gradviz.live.reading import Reading
 from gradviz.live.steps import LIMIT, Step, in_width, steps
 from gradviz.names.position import display_name
 from gradviz.picture.explaining import Listing
@@ -155,8 +156,12 @@ def _state(step: Step, listing: Listing | None) -> dict[str, Any]:
 
 def _listing(recording: Recording) -> Listing | None:
     """Return the code of the recorded block, or None where its cell or file cannot be read any
-    more. Of a file no more than that: what stands around it may be nobody's business.
+    more: of a scenario its body with the choices filled in, of a file no more than was recorded,
+    since what stands around it may be nobody's business.
     """
+    reading: Reading | None = recording.reading
+    if reading is not None:
+        return reading.listing
     home = recording._recorder.home
     path = home.co_filename if home else ""
     file = display_name(path)

@@ -35,12 +35,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 
-from gradviz.graph.records import Call, GradvizError, Graph
+from gradviz.graph.records import GradvizError, Graph
 from gradviz.live import lifetime
 from gradviz.live.controls import NONE, Control
 from gradviz.live.controls import control as make_control
 from gradviz.live.fields import Fields
 from gradviz.live.filled import Filled, fill_in
+from gradviz.live.reading import Reading, as_read
 from gradviz.live.still import VIEW, marked
 from gradviz.names.position import display_name, shell
 from gradviz.picture import render
@@ -196,10 +197,11 @@ class Run(Fields):
     ) -> None:
         self.written, self.filled = listing, filled
         self.listing = _filled_listing(listing, filled)
-        # control -> file and lines of the function that it chose
-        self._bodies = {name: _body(value) for name, (_, value) in chosen.items()}
         self.labels = {name: label for name, (label, _) in chosen.items()}
         self.recording = record()
+        if listing is not None and filled is not None and filled.lines:
+            bodies = {name: _body(value) for name, (_, value) in chosen.items()}
+            self.recording.reading = Reading(listing.file, filled, bodies)
         self.error = self.printed = ""
         self.lines: tuple[int, ...] = ()
         self.together: Together | None = None  # the pictures among which it keeps its places
@@ -320,32 +322,7 @@ class Run(Fields):
     @cached_property
     def graph(self) -> Graph:
         """The graph of what was recorded, its code with the choices filled in."""
-        graph = self.recording.graph
-        if self.filled is None or not self.filled.lines:
-            return graph
-        calls = [self._filled_call(call) for call in graph.calls]
-        fields = {field: getattr(graph, field) for field in Graph.FIELDS}
-        return Graph(**{**fields, "calls": calls})
-
-    def _filled_call(self, call: Call) -> Call:
-        """Return a call with its code filled in, where it stands in the scenario or is made by what
-        a control chose."""
-        source, filled, home = call.source, self.filled, self.written
-        if source is None or not source.code or filled is None or home is None:
-            return call
-        if source.file == home.file and source.line in filled.numbers:
-            code = filled.code_of(source.line, source.code, call.function)
-            return call._replace(source=source._replace(code=code))
-        for frame in source.frames:
-            if frame.file != home.file or frame.line not in filled.numbers:
-                continue
-            for control, (file, lines) in self._bodies.items():
-                code = ""
-                if source.file == file and source.line in lines:
-                    code = filled.code_within(frame.line, control, call.function)
-                if code:
-                    return call._replace(source=source._replace(line=frame.line, code=code))
-        return call
+        return as_read(self.recording, self.recording.graph)
 
     @property
     def sentence(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Accumulated, Changed, Freed, Graph, Hooked, NodeRan, Source, Wrote
+from gradviz.live.reading import as_read
 from gradviz.picture import cards, dot, fold, render
 from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
@@ -141,7 +142,7 @@ def graph_at(recording: Recording, step: int) -> Graph:
     Raises:
         GradvizError: there is no such step.
     """
-    graph = recording.at(step)
+    graph = as_read(recording, recording.at(step))
     facts = Facts.of(graph)
     grads = facts.grads_now
     filled = {

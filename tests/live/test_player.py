@@ -9,6 +9,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -78,6 +79,33 @@ def test_the_code_stands_beside_the_picture() -> None:
     state = next(s for s in player.states if "b = copy(a) made" in s["sentence"])
     assert lines[state["lines"][0] - code["first"]].strip() == "b = copy(a)"
     assert player.states[0]["lines"] == []
+
+
+@gv.explore(way={"clone": torch.Tensor.clone, "detach": torch.Tensor.detach})
+def explored(way: Any) -> None:
+    a = torch.tensor(1.0, requires_grad=True)
+    b = way(a)
+    (a * 2 + b * 3).backward()
+
+
+@pytest.mark.parametrize(("way", "line"), [("clone", "a.clone()"), ("detach", "a.detach()")])
+def test_of_a_scenario_its_body_is_played_with_the_choices_filled_in(way: str, line: str) -> None:
+    explored.set(way=way)
+    player = play(explored.recording)
+    code = player.book["code"]
+    lines = code["text"].splitlines()
+    assert lines == [
+        "a = torch.tensor(1.0, requires_grad=True)",
+        f"b = {line}",
+        "(a * 2 + b * 3).backward()",
+    ]
+    told = [
+        (s["sentence"], s["lines"]) for s in player.states if f"b = {line} made b" in s["sentence"]
+    ]
+    assert [at for _, at in told] == [[code["first"] + 1]]
+    assert not any("way" in state["sentence"] for state in player.states)
+    player.step = len(player.states) - 1
+    assert f"b = {line}" in player.figure.text
 
 
 def test_code_that_cannot_be_read_again_is_not_listed() -> None:
