@@ -37,6 +37,7 @@ MAIN, COLUMN, NEAR = 30, 8, 8
 SINGLE = 20  # weight of cards that all stand under each other
 NOTE = RowLook(theme.STATE_SIZE, theme.LEGEND_INK)
 BREAKS = ")]}=·→+("
+WHOLE = "AccumulateGrad"
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
@@ -92,20 +93,30 @@ def wrap(text: str, chars: int, lines: int) -> list[str]:
 
     >>> wrap("loss = torch.nn.functional.mse_loss(model(x), y)", 30, 2)
     ['loss = torch.nn.functional', '.mse_loss(model(x), y)']
+    >>> wrap("leaf.AccumulateGrad", 18, 2)
+    ['leaf', '.AccumulateGrad']
     """
     out: list[str] = []
     text = visible(text)
     while len(text) > chars and len(out) < lines - 1:
         cut = max(range(chars // 3, chars + 1), key=lambda i: _break_here(text, i))
+        if _is_inside_a_word(text, cut):
+            cut = max(range(1, chars + 1), key=lambda i: _break_here(text, i))
         out.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
     return [*out, text if len(text) <= chars else text[: chars - 1] + "…"]
 
 
+def _is_inside_a_word(text: str, i: int) -> bool:
+    """Say whether ``i`` is a place inside of the one word that a reader has to find whole."""
+    begin = text.rfind(WHOLE, 0, i + len(WHOLE) - 1)
+    return 0 <= begin < i < begin + len(WHOLE)
+
+
 def _break_here(text: str, i: int) -> int:
     """Rate ``i`` as a place for a line break: late in the line, after a space or comma, before a
     dot."""
-    if len(text) - i < 4 or text[i - 2 : i] == "# ":
+    if len(text) - i < 4 or text[i - 2 : i] == "# " or _is_inside_a_word(text, i):
         return -1
     if text[i : i + 2] == "# ":
         return i + 60
