@@ -38,7 +38,7 @@ export function findChanges(before, after) {
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => (marks.has(id) ? [key] : []));
   const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [tell("picture_changed", { names: join(seen) })] : [];
+  const drawn = isNamed ? [sayDrawn(seen)] : [];
   if (before.columns || after.columns) { // groups are no tensors
     return { marks, cells: new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
@@ -123,6 +123,15 @@ function sayGradients(pairs) {
   ];
 }
 
+/**
+ * Says of which cards only the drawing changed, such as a badge.
+ *
+ * @param {string[]} names
+ */
+function sayDrawn(names) {
+  return names.length > 1 ? tell("picture_changed", { names: join(names) }) : tell("picture_changed_one", { names: join(names) });
+}
+
 /** @param {Pair[]} pairs */
 function sayTracked(pairs) {
   const differ = differing(pairs, TRACKED);
@@ -203,8 +212,8 @@ function sayKept(pairs) {
 }
 
 /**
- * Says the weightiest changes, at most two, and the second one only where both are short enough. Where nothing changed
- * it says that.
+ * Says the weightiest changes, at most two, and the second one only where both are short enough. Where nothing changed,
+ * or only what no sentence tells (the reason of a cut, a version), it says that.
  *
  * @param {Changes} changes
  * @param {number} [most] letters
@@ -216,7 +225,7 @@ export function sayChanges({ texts, kept, isCompared, marks, cells }, most = Inf
     return kept ? tell("nothing_changed_but", { kept }) : tell("nothing_changed");
   }
   const [one, other = kept?.text.endsWith("None") ? null : kept] = texts;
-  if (!one) return NOTHING;
+  if (!one) return kept ? tell("details_changed_but", { kept }) : tell("details_changed");
   const both = other && tell("two_changes", { one, other });
   return tell("changed_to", { changes: both && both.text.length <= most ? both : one });
 }

@@ -58,7 +58,17 @@ test("a gradient that stayed is said where there is room, and where nothing chan
 test("what only the picture shows is said by the names of its cards", () => {
   const after = makeState(["a", "b"]);
   after.cards.n1.look = "other words";
-  assert.deepEqual(findChanges(makeState(["a", "b"]), after).texts.map(({ text }) => text), ["b in the picture"]);
+  assert.deepEqual(findChanges(makeState(["a", "b"]), after).texts.map(({ text }) => text), ["the card of b"]);
+});
+
+test("where only the reason of a cut changed, that is said, too", () => {
+  const state = (/** @type {string} */ look) => {
+    const made = withCells(makeState(["a", "b"]), { a: { 2: "2" } });
+    made.arrows.e0.look = look;
+    return made;
+  };
+  const said = sayChanges(findChanges(state("cut ✂ no_grad"), state("cut ✂ inference_mode"))).text;
+  assert.equal(said, "Only details changed: a.grad is still 2.");
 });
 
 test("nothing is said at first, after nothing, and between pictures of different things", () => {

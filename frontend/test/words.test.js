@@ -99,13 +99,19 @@ function changedStates() {
   const both = () => makeState(["a", "b"]);
   const looks = both();
   looks.cards.n0.look = looks.cards.n1.look = "8";
+  const one = both();
+  one.cards.n1.look = "9";
   const untracked = { 3: false };
+  const cutOtherwise = set(both(), { 2: "5" });
+  const cutOfUntracked = set(both(), untracked, untracked);
+  for (const state of [cutOtherwise, cutOfUntracked]) state.arrows.e0.look = "cut for another reason";
   return [
     set(both(), { 2: "5" }), set(both(), { 2: "5" }), set(both(), { 2: "5" }, { 5: "7" }),
     set(both(), untracked, untracked), set(both(), untracked, untracked), looks,
     set(both(), {}, untracked), both(), share(both()), both(), looks,
     makeState(["a"]), share(makeState(["a", "b"])), makeState(["a"]), makeState(["a"]),
-    shareOne(), makeState(["a"]),
+    shareOne(), makeState(["a"]), both(), one,
+    set(both(), { 2: "5" }), cutOtherwise, set(both(), untracked, untracked), cutOfUntracked,
   ];
 }
 

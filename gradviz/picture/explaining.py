@@ -742,5 +742,15 @@ def _by(hooks: Sequence[int]) -> str:
 
 
 def _first_line(error: str) -> str:
-    """Return the first line of an error, without its full stop."""
-    return visible(error.strip().partition("\n")[0], CODE * 3).rstrip(".")
+    """Return the first line of an error, without its full stop; of a long one the sentences for
+    which there is room, or else the words.
+
+    >>> _first_line("RuntimeError: Inference tensors cannot be saved for backward. " + "Please " * 30)
+    'RuntimeError: Inference tensors cannot be saved for backward'
+    """
+    line = error.strip().partition("\n")[0]
+    if len(line) > CODE * 3:
+        room = line[: CODE * 3]
+        ends = [found.start() for found in re.finditer(r"\.(?=\s|[A-Z])", room)]
+        line = room[: ends[-1]] if ends else f"{room.rpartition(' ')[0]} …"
+    return visible(line).rstrip(".")

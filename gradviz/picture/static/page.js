@@ -215,7 +215,10 @@ var ENGLISH = {
   two_changes: "{one} · {other}",
   nothing_changed: "Nothing changed in the picture.",
   nothing_changed_but: "Nothing changed in the picture: {kept}.",
-  picture_changed: "{names} in the picture",
+  details_changed: "Only details changed.",
+  details_changed_but: "Only details changed: {kept}.",
+  picture_changed_one: "the card of {names}",
+  picture_changed: "the cards of {names}",
   and: "{names} and {last}",
   is_new: "{name} is new",
   is_gone: "{name} is gone",
@@ -495,7 +498,7 @@ function findChanges(before, after) {
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => marks.has(id) ? [key] : []);
   const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [tell("picture_changed", { names: join(seen) })] : [];
+  const drawn = isNamed ? [sayDrawn(seen)] : [];
   if (before.columns || after.columns) {
     return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
@@ -543,6 +546,9 @@ function sayGradients(pairs) {
     ...differing(leaves, GRAD).map((pair) => tell("grad_changed", change(pair, GRAD))),
     ...differing(leaves, VALUE).map((pair) => tell("value_changed", change(pair, VALUE)))
   ];
+}
+function sayDrawn(names) {
+  return names.length > 1 ? tell("picture_changed", { names: join(names) }) : tell("picture_changed_one", { names: join(names) });
 }
 function sayTracked(pairs) {
   const differ = differing(pairs, TRACKED);
@@ -597,7 +603,7 @@ function sayChanges({ texts, kept, isCompared, marks, cells }, most = Infinity) 
     return kept ? tell("nothing_changed_but", { kept }) : tell("nothing_changed");
   }
   const [one, other = kept?.text.endsWith("None") ? null : kept] = texts;
-  if (!one) return NOTHING;
+  if (!one) return kept ? tell("details_changed_but", { kept }) : tell("details_changed");
   const both = other && tell("two_changes", { one, other });
   return tell("changed_to", { changes: both && both.text.length <= most ? both : one });
 }
