@@ -292,11 +292,11 @@ ROUTE = (
             Screen(
                 "08_training_step",
                 "layers",
-                ("first.grad", "second.grad"),
+                ("W1.grad", "W2.grad"),
                 (
                     State({}, "Both are trained. What are the two gradients?"),
-                    State({"train_second": "False"}, "The second is frozen. And now?"),
-                    State({"train_first": "False"}, "The first is frozen. And now?"),
+                    State({"train_W2": "False"}, "The second is frozen. And now?"),
+                    State({"train_W1": "False"}, "The first is frozen. And now?"),
                     State({"mode": "no_grad"}, "no_grad around the first layer. And now?"),
                 ),
             ),
