@@ -129,7 +129,8 @@ function sayGradients(pairs) {
  * @param {string[]} names
  */
 function sayDrawn(names) {
-  return names.length > 1 ? tell("picture_changed", { names: join(names) }) : tell("picture_changed_one", { names: join(names) });
+  const told = { names: join(names) };
+  return names.length > 1 ? tell("picture_changed", told) : tell("picture_changed_one", told);
 }
 
 /** @param {Pair[]} pairs */

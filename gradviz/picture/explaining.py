@@ -745,8 +745,8 @@ def _first_line(error: str) -> str:
     """Return the first line of an error, without its full stop; of a long one the sentences for
     which there is room, or else the words.
 
-    >>> _first_line("RuntimeError: Inference tensors cannot be saved for backward. " + "Please " * 30)
-    'RuntimeError: Inference tensors cannot be saved for backward'
+    >>> _first_line("Inference tensors cannot be saved for backward. Please " + "do " * 60)
+    'Inference tensors cannot be saved for backward'
     """
     line = error.strip().partition("\n")[0]
     if len(line) > CODE * 3:

@@ -548,7 +548,8 @@ function sayGradients(pairs) {
   ];
 }
 function sayDrawn(names) {
-  return names.length > 1 ? tell("picture_changed", { names: join(names) }) : tell("picture_changed_one", { names: join(names) });
+  const told = { names: join(names) };
+  return names.length > 1 ? tell("picture_changed", told) : tell("picture_changed_one", told);
 }
 function sayTracked(pairs) {
   const differ = differing(pairs, TRACKED);
