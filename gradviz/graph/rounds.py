@@ -89,7 +89,7 @@ class Rounds:
         """Every sequence of rounds that are alike, in order; of loops in loops the outer ones
         first."""
         found: list[Alike] = []
-        steps = self._steps
+        steps = self._steps if len(self.operations.graph.backwards) >= TIMES else []
         while loops := list(self._loops(steps)):
             found = [*(self._alike(steps, edges) for edges in loops), *found]
             steps = self._joined(steps, loops)
