@@ -46,7 +46,7 @@ class Contents:
             "crumbs": [trail(self.modules, name) for name in self._innermost() or self._roots[:1]],
             "inside": {name: [f"n{k}" for k in self.inside(name)] for name in self.opened},
             "red": [*dict.fromkeys(c.path for c in self.cards if c.path and is_red(c))],
-            "alarms": [f"n{c.id}" for c in self.cards if c.ends or is_red(c)],
+            "alarms": [f"n{c.id}" for c in self.cards if any(r.tone in ALARMING for r in c.rows)],
             "names": self.names,
         }
 
