@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradviz.names.compiled import cached_by_code
 from gradviz.words.speech import say
 
 INDENT = 4  # columns that a body moves out when its block goes
@@ -213,7 +214,7 @@ class _Written:
             node = self.parents.get(node)
 
 
-@functools.lru_cache(maxsize=64)
+@cached_by_code(64)
 def _written(code: types.CodeType | None) -> _Written | None:
     """Return a function as it is written; None where its source is not known. The same code is
     asked for at every click."""
@@ -616,7 +617,7 @@ def _one_expression(function: types.FunctionType) -> tuple[ast.arguments, ast.ex
     return _expression_of(function.__code__, function.__name__)
 
 
-@functools.lru_cache(maxsize=64)
+@cached_by_code(64)
 def _expression_of(code: types.CodeType, name: str) -> tuple[ast.arguments, ast.expr, _Source]:
     """Return what ``_one_expression`` does, of the function with this code and name."""
     lines = [

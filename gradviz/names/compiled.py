@@ -11,12 +11,37 @@ import ast
 import dis
 import functools
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from executing import Source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cached_by_code(size: int) -> Callable[[F], F]:
+    """Keep the last results of a function of a code object, by that object itself.
+
+    Before Python 3.11 codes are equal that differ in their lines alone, and IPython compiles each
+    statement of a cell by itself: two cells, or two lines of one, may have equal codes.
+
+    Args:
+        size: how many results are kept.
+    """
+
+    def decorate(function: F) -> F:
+        # the code is a part of the key, so no other one gets its id as long as the result is kept
+        kept = functools.lru_cache(size)(lambda identity, *given: function(*given))
+
+        @functools.wraps(function)
+        def wrapper(code: CodeType | None, *others: Any) -> Any:
+            return kept(id(code), code, *others)
+
+        return cast(F, wrapper)
+
+    return decorate
 
 
 def file_of(code: CodeType) -> Source:
@@ -24,14 +49,14 @@ def file_of(code: CodeType) -> Source:
 
     Of a cell of marimo that is its file with all cells dedented, which has the same lines.
     """
-    return reader_of(code, code.co_filename).for_filename(code.co_filename)
+    return reader_of(code).for_filename(code.co_filename)
 
 
-@functools.lru_cache(maxsize=1024)  # equal codes of two files are equal, so the name stands beside
-def reader_of(code: CodeType, filename: str) -> type[Source]:
+@cached_by_code(1024)
+def reader_of(code: CodeType) -> type[Source]:
     """Return what reads the file of a code so that its positions are true."""
-    file = Source.for_filename(filename)
-    cells = Cells.for_filename(filename)
+    file = Source.for_filename(code.co_filename)
+    cells = Cells.for_filename(code.co_filename)
     last = max((line for _, _, line in code.co_lines() if line), default=0)
     is_in_cell = any(begin <= last <= end for begin, end, _ in _cells(file))
     return Cells if is_in_cell and _fitting(code, cells) >= _fitting(code, file) else Source
@@ -100,7 +125,7 @@ def _first_line(statement: Any) -> int:
     return int(min([statement.lineno, *(decorator.lineno for decorator in decorators)]))
 
 
-@functools.lru_cache(maxsize=256)
+@cached_by_code(256)
 def is_edited(code: CodeType, source: Source) -> bool:
     """Tell whether the text is no longer what the code was compiled from: names differ at the
     code's own positions."""

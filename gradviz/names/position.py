@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from executing import Source
 
-from gradviz.names.compiled import is_edited, reader_of
+from gradviz.names.compiled import cached_by_code, is_edited, reader_of
 
 WIDTH = 60  # characters of source text shown
 
@@ -76,7 +76,7 @@ def _unparsed(node: Any) -> str:
     return ast.unparse(node)
 
 
-@functools.lru_cache(maxsize=1024)  # a live picture asks for the same ones at every click
+@cached_by_code(1024)  # a live picture asks for the same ones at every click
 def _instruction(code: CodeType, lasti: int) -> tuple[int, str, int]:
     """Return where the instruction itself stands, its name and its line."""
     while dis.opname[code.co_code[lasti]] in ("CACHE", "EXTENDED_ARG"):
@@ -96,7 +96,7 @@ def locate(code: CodeType, lasti: int) -> Place:
     # executing reads these four attributes of a frame and nothing else.
     frame: Any = types.SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
     try:
-        execution = reader_of(code, code.co_filename).executing(frame)
+        execution = reader_of(code).executing(frame)
     except RecursionError:  # its own walk does not survive an expression some hundred levels deep
         return Place(code, opname, line, None, Source(code.co_filename, []))
     node: Any = execution.node or _by_opname(opname, execution.statements or set())

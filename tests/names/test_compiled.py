@@ -4,6 +4,8 @@ indentation, at the lines of the file."""
 from __future__ import annotations
 
 import ast
+import dis
+import sys
 import textwrap
 from pathlib import Path
 from types import CodeType
@@ -14,6 +16,7 @@ from executing import Source
 
 import gradviz as gv
 from gradviz.names.compiled import Cells, file_of, is_edited
+from gradviz.names.position import locate
 
 NOTEBOOK = '''
 import marimo
@@ -99,6 +102,9 @@ def run(path: Path, column: int = 0) -> gv.Recording:
     return rec
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="what runs in a part of a file is known from Python 3.11"
+)
 @pytest.mark.parametrize("column", [0, 4], ids=["marimo's columns", "columns of the file"])
 def test_names_and_lines_of_cells_are_those_of_the_file(tmp_path: Path, column: int) -> None:
     text = run(tmp_path / "shown.py", column).figure().text
@@ -137,3 +143,15 @@ def test_other_files_are_read_as_they_stand(tmp_path: Path) -> None:
     assert Cells.for_filename(str(path)) is Source.for_filename(str(path))
     code = compile(textwrap.dedent(path.read_text("utf-8")), str(path), "exec")
     assert file_of(code) is Source.for_filename(str(path))
+
+
+def test_equal_codes_of_other_lines_are_kept_apart(tmp_path: Path) -> None:
+    """IPython compiles each statement of a cell by itself, and before Python 3.11 such codes are
+    equal where their text is."""
+    path = tmp_path / "cell.py"
+    text = "import math\nmath.sqrt(4)\n\nmath.sqrt(4)\n"
+    path.write_text(text, "utf-8")
+    _, first, second = ast.parse(text).body
+    codes = [compile(ast.Module([part], []), str(path), "exec") for part in (first, second)]
+    lasti = [i.offset for i in dis.get_instructions(codes[0]) if i.opname.startswith("CALL")][-1]
+    assert [locate(code, lasti).line for code in codes] == [2, 4]

@@ -569,6 +569,10 @@ class TestCells:
         self.cell(shell, "y = a * 2  # again")
         assert [n and n.file for n in resolve(sites)] == ["cell [1]", "cell [2]"]
 
+    def test_equal_statements_in_one_cell(self, shell: Any) -> None:
+        self.cell(shell, "y = a * 2\n\ny = a * 2")
+        assert [n and n.line for n in resolve(sites)] == [1, 3]
+
     def test_modules_are_no_arguments(self, shell: Any) -> None:
         self.cell(shell, "y = ops.f(a)\nF = a\nz = F.clone()")
         assert [short(n)[2] for n in resolve(sites)] == [("a",), ("F",)]
