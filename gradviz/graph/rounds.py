@@ -1,20 +1,22 @@
 """Rounds: one training step after the other in which the same happens. Knows no torch.
 
 A round holds the operations of one pass of a loop that ran a backward. Rounds are alike where the
-same lines ran the same functions on the same parameters, with the same cuts, and where gradients
-came to the same operations; sizes of batches and values may differ. No gradient goes from one round
-into another: then they are one computation, and not rounds.
+same happens in them: ``graph/sameness.py``. Where too many would be left that differ, what ran
+inside of modules is not compared, as of a model that chooses its experts; that is told. No gradient
+goes from one round into another: then they are one computation, and not rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradviz.graph.operations import Operation, Operations
+from gradviz.graph.operations import Operations
+from gradviz.graph.sameness import Sameness, Step
 
+SEVERAL = 3  # backwards, of those that are drawn, before rounds that differ inside are alike
 TIMES = 2  # that the same happens, and that are rounds
 BACKWARDS = 8  # in one round at most
 
@@ -27,11 +29,13 @@ class Alike(NamedTuple):
         steps: what is alike of these: the k-th of one round does what the k-th of another does;
             without what only prepares data.
         chosen: which of the rounds stands for all, from 0.
+        differ_inside: whether what ran inside of modules was not compared, and differs.
     """
 
     rounds: tuple[range, ...]
     steps: tuple[tuple[int, ...], ...]
     chosen: int
+    differ_inside: bool = False
 
     @property
     def times(self) -> int:
@@ -50,22 +54,6 @@ class Alike(NamedTuple):
         return (at for k, some in enumerate(self.rounds) if k != self.chosen for at in some)
 
 
-class _Step(NamedTuple):
-    """One operation, one backward, or all rounds of a loop, of the order in which they ran.
-
-    Attributes:
-        at: the place of the first operation from here on.
-        ops: the operations.
-        has_backward: whether a backward ran.
-        key: what is equal where the same happens.
-    """
-
-    at: int
-    ops: tuple[int, ...]
-    has_backward: bool
-    key: Hashable
-
-
 class Rounds:
     """The rounds of a recording.
 
@@ -82,18 +70,35 @@ class Rounds:
 
     def __init__(self, operations: Operations, wanted: Collection[int] = ()) -> None:
         self.operations = operations
+        self.sameness = Sameness(operations)
         self.wanted = {at for i in wanted if (at := operations.of_call.get(i)) is not None}
 
     @cached_property
     def all(self) -> list[Alike]:
         """Every sequence of rounds that are alike, in order; of loops in loops the outer ones
         first."""
+        if len(self.operations.graph.backwards) < TIMES:
+            return []
+        found = self._found(self.sameness.steps)
+        if self._backwards_outside(found) <= SEVERAL:
+            return found
+        coarse = self._found(self.sameness.whole_calls)
+        if self._backwards_outside(coarse) >= self._backwards_outside(found):
+            return found
+        return [alike._replace(differ_inside=True) for alike in coarse]
+
+    def _found(self, steps: list[Step]) -> list[Alike]:
+        """Return the rounds that are alike in these steps."""
         found: list[Alike] = []
-        steps = self._steps if len(self.operations.graph.backwards) >= TIMES else []
         while loops := list(self._loops(steps)):
             found = [*(self._alike(steps, edges) for edges in loops), *found]
             steps = self._joined(steps, loops)
         return found
+
+    def _backwards_outside(self, found: list[Alike]) -> int:
+        """Count the backwards that begin in no round for which another one stands."""
+        left_out = {at for alike in found for at in alike.others}
+        return len({*self.operations.starts} - left_out)
 
     @cached_property
     def left_out(self) -> frozenset[int]:
@@ -112,7 +117,7 @@ class Rounds:
 
     # --- what happens again -----------------------------------------------------------------------
 
-    def _loops(self, steps: list[_Step]) -> Iterator[list[int]]:
+    def _loops(self, steps: list[Step]) -> Iterator[list[int]]:
         """Go through the loops of these steps: between which of them the rounds lie, that before
         the first and that behind the last included."""
         marks = [k for k, step in enumerate(steps) if step.has_backward]
@@ -123,7 +128,7 @@ class Rounds:
                 yield edges
                 after = edges[-1]
 
-    def _edges(self, steps: list[_Step], marks: list[int], after: int) -> list[int]:
+    def _edges(self, steps: list[Step], marks: list[int], after: int) -> list[int]:
         """Return the edges of the rounds of which the first of these backwards is part; none where
         nothing comes again."""
         for mark in marks[1 : BACKWARDS + 1]:
@@ -135,32 +140,32 @@ class Rounds:
                     return edges
         return []
 
-    def _alike(self, steps: list[_Step], edges: list[int]) -> Alike:
+    def _alike(self, steps: list[Step], edges: list[int]) -> Alike:
         rounds = tuple(range(a, b) for a, b in pairwise(self._places(steps, edges)))
         ops = tuple(tuple(at for step in steps[a:b] for at in step.ops) for a, b in pairwise(edges))
         looked_at = [k for k, some in enumerate(rounds) if not self.wanted.isdisjoint(some)]
         return Alike(rounds, ops, looked_at[-1] if looked_at else len(rounds) - 1)
 
-    def _joined(self, steps: list[_Step], loops: list[list[int]]) -> list[_Step]:
+    def _joined(self, steps: list[Step], loops: list[list[int]]) -> list[Step]:
         """Return the steps with one for each loop."""
-        found: list[_Step] = []
+        found: list[Step] = []
         done = 0
         for edges in loops:
             first, end = edges[0], edges[-1]
             ops = tuple(at for step in steps[first:end] for at in step.ops)
             key = len(edges), tuple(step.key for step in steps[first : edges[1]])
-            found += [*steps[done:first], _Step(steps[first].at, ops, has_backward=True, key=key)]
+            found += [*steps[done:first], Step(steps[first].at, ops, has_backward=True, key=key)]
             done = end
         return [*found, *steps[done:]]
 
-    def _places(self, steps: list[_Step], edges: list[int]) -> tuple[int, ...]:
+    def _places(self, steps: list[Step], edges: list[int]) -> tuple[int, ...]:
         """Return the first operation from each of these steps on; what prepares its data is part of
         a round."""
         ends = len(self.operations.all)
         found = []
         for k in edges:
             at = steps[k].at if k < len(steps) else ends
-            while at - 1 in self._prepared:
+            while at - 1 in self.sameness.prepared:
                 at -= 1
             found.append(at)
         return tuple(found)
@@ -184,99 +189,12 @@ class Rounds:
             and operations.is_tracked(i)
             and operations.tracked[user]
             and (op.call.id, i) not in operations.facts.cut_of
-            and not self._is_parameter(i)
+            and not self.sameness.is_parameter(i)
             for i, source in zip(op.reads, op.sources, strict=True)
         )
 
-    def _is_parameter(self, tensor_id: int) -> bool:
-        return self.operations.graph.tensor[tensor_id].object_id in self.operations.weight
 
-    # --- what is equal where the same happens -----------------------------------------------------
-
-    @cached_property
-    def _steps(self) -> list[_Step]:
-        """The operations and the backwards, in the order in which they ran."""
-        numbers: dict[Hashable, int] = {}
-        found: list[_Step] = []
-        backwards = sorted(self.operations.graph.backwards, key=lambda b: b.call_id)
-        waiting = list(reversed(backwards))
-        begun = 0  # the first operation since the last backward
-        for op in self.operations.all:
-            if op.at in self._prepared:
-                continue
-            while waiting and waiting[-1].call_id < op.call.id:
-                found.append(self._backward(op.at, waiting.pop().call_id, numbers))
-                begun = op.at
-            key = numbers.setdefault(self._key(op, begun), len(numbers))
-            found.append(_Step(op.at, (op.at,), has_backward=False, key=key))
-        end = len(self.operations.all)
-        found += [self._backward(end, b.call_id, numbers) for b in reversed(waiting)]
-        return found
-
-    @cached_property
-    def _prepared(self) -> set[int]:
-        """The operations that only prepare data, outside of modules: batches differ in them."""
-        found: set[int] = set()
-        for op in self.operations.all:
-            trains = self.operations.tracked[op.at] or any(map(self._trains, op.reads))
-            made_of_data = all(source is None or source in found for source in op.sources)
-            is_loose = op.call.grad_mode and op.call.module_call is None
-            if is_loose and made_of_data and not trains:
-                found.add(op.at)
-        return found
-
-    def _trains(self, tensor_id: int) -> bool:
-        return self.operations.is_tracked(tensor_id) or self._is_parameter(tensor_id)
-
-    def _backward(self, at: int, call_id: int, numbers: dict[Hashable, int]) -> _Step:
-        call = self.operations.graph.call.get(call_id)
-        source = call.source[:2] if call and call.source else None
-        key = "backward", source, call and call.function
-        return _Step(at, (), has_backward=True, key=numbers.setdefault(key, len(numbers)))
-
-    def _key(self, op: Operation, begun: int) -> Hashable:
-        """Return what is equal for operations of which one does again what the other did."""
-        call = op.call
-        source = call.source
-        return (
-            call.function,
-            source and (*source[:2], source.off),
-            self._module(call.module_call),
-            call.grad_mode,
-            call.inference_mode,
-            tuple(
-                self._value(op, i, source, begun)
-                for i, source in zip(op.reads, op.sources, strict=True)
-            ),
-            tuple(self.operations.is_tracked(i) for i in op.makes),
-            self._gradient(op.at),
-        )
-
-    def _module(self, call_id: int | None) -> Hashable:
-        """Return what kind of module ran, and the modules around it, with their modes. Which it
-        was its parameters tell: ``model[:2]`` is another module each time."""
-        facts = self.operations.facts
-        around = (facts.module_call[i] for i in facts.module_calls_around(call_id))
-        return tuple((c.kind, c.path, c.training) for c in around)
-
-    def _value(self, op: Operation, tensor_id: int, source: int | None, begun: int) -> Hashable:
-        """Return where a value came from: which parameter, or how many operations before."""
-        cut = self.operations.facts.cut_of.get((op.call.id, tensor_id))
-        state = self.operations.graph.tensor[tensor_id]
-        origin: Hashable = "earlier"
-        if state.object_id in self.operations.weight:
-            origin = "parameter", state.object_id
-        elif source is not None and source >= begun and source not in self._prepared:
-            origin = op.at - source
-        return origin, bool(state.requires_grad), cut and cut.reason
-
-    def _gradient(self, at: int) -> Hashable:
-        """Return whether gradients came to an operation, and whether any was nan or inf."""
-        sent = self.operations.sent_to.get(at, ())
-        return bool(sent), any(one.is_broken for one in sent)
-
-
-def _again(steps: list[_Step], start: int, period: int, after: int) -> tuple[int, int]:
+def _again(steps: list[Step], start: int, period: int, after: int) -> tuple[int, int]:
     """Return between which steps, from the one ``after`` on, the same happens every ``period``
     steps around ``start``."""
     if steps[start].key != steps[start + period].key:

@@ -2606,6 +2606,8 @@ OUTLINE = {
     "grad_at": "autograd.grad of {loss}, {place}{times:|, # times}: fills no .grad",
     "grad_of": "autograd.grad of {loss}{times:|, # times}: fills no .grad",
     "rounds": "{n} rounds of a loop, all alike: {which} is drawn",
+    "rounds_unlike": "{n} rounds of a loop, alike but for what ran inside of modules: {which} is drawn",
+    "rounds_in_it_unlike": "in it {n} rounds, alike but for what ran inside of modules: {which} is drawn",
     "rounds_in_it": "in it {n} rounds, all alike: {which} is drawn",
     "last": "the last",
     "number": "number {k}",

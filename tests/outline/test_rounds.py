@@ -200,3 +200,60 @@ def test_no_rounds_without_a_backward() -> None:
 def test_first_is_known_by_what_it_does() -> None:
     alike = Alike((range(3), range(3, 7)), ((0, 2), (3, 6)), 1)
     assert [alike.first(at) for at in (3, 6, 4, 0)] == [0, 2, None, None]
+
+
+CHOOSING = (
+    """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Choosing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 1)
+        self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+    def forward(self, x, chosen):
+        h = self.first(x)
+        for k in chosen:
+            h = h + self.experts[k](h).relu()
+        return self.last(h)
+model = Choosing()
+opt = torch.optim.SGD(model.parameters(), 0.01)
+losses, used = [], []
+"""
+    + MARKER
+    + """
+for k, chosen in enumerate({chosen}):
+    loss = model(torch.ones(2, 4), chosen).pow(2).mean(){scale}
+    opt.zero_grad()
+    loss.backward()
+    losses.append(loss.item())
+    used.append([p.grad is not None for p in model.experts.parameters()])
+    opt.step()
+"""
+)
+MANY = "[(0,), (1, 2), (), (2,), (0, 1, 2), (1,), (0, 2)]"
+
+
+def test_rounds_that_differ_only_inside_of_modules_are_told_so() -> None:
+    picture = drawn(CHOOSING.format(chosen=MANY, scale=""), "choosing.py")
+    (alike,) = Rounds(Operations(picture.graph)).all
+    assert (alike.times, alike.differ_inside) == (7, True)
+    text = gv.Figure(picture.graph).text
+    assert "7 rounds of a loop, alike but for what ran inside of modules: the last is drawn" in text
+    first, last = (f"{picture.names['losses'][k]:.4g}" for k in (0, -1))
+    assert f"{first} → {last}" in text
+    names = {card.title for card in picture.fitted.outline.cards}
+    assert any("experts" in name for name in names), names
+
+
+def test_few_rounds_that_differ_are_all_drawn() -> None:
+    picture = drawn(CHOOSING.format(chosen="[(0,), (1,), (0, 1)]", scale=""), "few.py")
+    assert times(picture) == []
+
+
+def test_nan_is_seen_also_where_rounds_differ_inside() -> None:
+    scale = " * (float('nan') if k >= 4 else 1)"
+    picture = drawn(CHOOSING.format(chosen=MANY, scale=scale), "nan.py")
+    found = Rounds(Operations(picture.graph)).all
+    assert [(alike.times, alike.differ_inside) for alike in found] == [(4, True), (3, True)]

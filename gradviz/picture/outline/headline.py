@@ -142,8 +142,9 @@ class Heading:
         for k, alike in enumerate(drawn):
             outer = any(alike.rounds[0][0] in a.rounds[a.chosen] for a in drawn[:k])
             is_last = alike.chosen + 1 == alike.times
+            differ = "_unlike" if alike.differ_inside else ""
             text = say(
-                "outline.rounds_in_it" if outer else "outline.rounds",
+                f"outline.rounds_in_it{differ}" if outer else f"outline.rounds{differ}",
                 n=alike.times,
                 which=say("outline.last" if is_last else "outline.number", k=alike.chosen + 1),
             )
