@@ -652,7 +652,9 @@ def _lambda_of(tree: ast.Module, code: types.CodeType) -> ast.Lambda:
         and node.lineno == code.co_firstlineno
         and [parameter.arg for parameter in node.args.args] == _parameters(code)
     ]
-    if len(nodes) > 1 and hasattr(code, "co_positions"):  # from Python 3.11 on
+    if len(nodes) > 1 and not hasattr(code, "co_positions"):  # before Python 3.11
+        nodes = [n for n in nodes if _what_runs(_compiled(n)) == _what_runs(code)][:1]
+    elif len(nodes) > 1:
         columns = _columns(code)
         nodes = [
             n for n in nodes if _begin(n.body) <= min(columns) and max(columns) <= _end(n.body)
@@ -661,6 +663,17 @@ def _lambda_of(tree: ast.Module, code: types.CodeType) -> ast.Lambda:
     if len(nodes) != 1:
         raise _Unknown(say("filled.no_source"))
     return nodes[0]
+
+
+def _compiled(node: ast.Lambda) -> types.CodeType:
+    """Return the code of a lambda, for one that reads no variables of a function around it."""
+    constants = compile(ast.Expression(node), "lambda", "eval").co_consts
+    return next(c for c in constants if isinstance(c, types.CodeType))
+
+
+def _what_runs(code: types.CodeType) -> tuple[Any, ...]:
+    """Return all that a code does, without where it stands."""
+    return code.co_code, code.co_consts, code.co_names, code.co_varnames
 
 
 def _parameters(code: types.CodeType) -> list[str]:
