@@ -652,17 +652,20 @@ def _lambda_of(tree: ast.Module, code: types.CodeType) -> ast.Lambda:
         and node.lineno == code.co_firstlineno
         and [parameter.arg for parameter in node.args.args] == _parameters(code)
     ]
-    if len(nodes) > 1 and not hasattr(code, "co_positions"):  # before Python 3.11
-        nodes = [n for n in nodes if _what_runs(_compiled(n)) == _what_runs(code)][:1]
-    elif len(nodes) > 1:
-        columns = _columns(code)
-        nodes = [
-            n for n in nodes if _begin(n.body) <= min(columns) and max(columns) <= _end(n.body)
-        ]
-        nodes = [max(nodes, key=_begin)] if nodes else []  # the innermost
+    if len(nodes) > 1:
+        nodes = _lambdas_of_one_line(nodes, code)
     if len(nodes) != 1:
         raise _Unknown(say("filled.no_source"))
     return nodes[0]
+
+
+def _lambdas_of_one_line(nodes: list[ast.Lambda], code: types.CodeType) -> list[ast.Lambda]:
+    """Return the one of several lambdas that a code was made of; none where that is not known."""
+    if not hasattr(code, "co_positions"):  # before Python 3.11
+        return [n for n in nodes if _what_runs(_compiled(n)) == _what_runs(code)][:1]
+    columns = _columns(code)
+    around = [n for n in nodes if _begin(n.body) <= min(columns) and max(columns) <= _end(n.body)]
+    return [max(around, key=_begin)] if around else []  # the innermost
 
 
 def _compiled(node: ast.Lambda) -> types.CodeType:
