@@ -118,10 +118,12 @@ class _Node:
     """One node while a run lasts, with its hooks: they return None, so that nothing changes, and
     never raise: that would abort the user's backward. No mode of hers sees what they do."""
 
-    __slots__ = ("arrived", "into", "out", "own", "watch")
+    __slots__ = ("arrived", "into", "only", "out", "own", "watch")
 
     def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
         self.watch, self.own, self.into, self.out = watch, own, into, out
+        # the only slot to which gradients come, where what is sent there is known
+        self.only = into[0] if len(into) == 1 and watch.sums_known else None
         # read before the node may write into it
         self.arrived: tuple[Value | None, ...] | None = None
 
@@ -132,6 +134,10 @@ class _Node:
             return
         watch.current = self.own
         try:
+            as_sent = None if self.only is None else self.only.taken_as_sent(grads)
+            if as_sent is not None:  # as nearly always
+                self.arrived = (as_sent,)
+                return
             with _unobserved():
                 self.arrived = watch.arriving(self.into, grads)
         except Exception as error:
@@ -264,10 +270,6 @@ class Watch:
 
     def arriving(self, inlets: list[Inlet], grads: Any) -> tuple[Value | None, ...]:
         """Return what arrives at a node, and what was changed on its way there."""
-        if len(inlets) == len(grads) == 1 and self.sums_known and grads[0] is not None:
-            as_sent = inlets[0].take_as_sent(grads[0])
-            if as_sent is not None:  # as nearly always
-                return (as_sent,)
         found: list[Value | None] = []
         for nr, grad in enumerate(grads):
             value = None
@@ -322,7 +324,10 @@ class Watch:
         last: Any = self.measured.get(key)
         if last is not None and last[1]() is grad and last[2] == _raw_version(grad):
             return last  # type: ignore[no-any-return]
-        size = self._norm(grad)
+        try:
+            size = None if grad.numel() <= LIMIT else self._norm(grad)
+        except Exception:
+            size = None  # what is not plain memory
         if size is None:
             return _row(Sent, (self.value(grad), ref(grad), torch_private.version(grad)))
         norms = self.run.norms
@@ -334,14 +339,9 @@ class Watch:
     def _norm(self, grad: torch.Tensor) -> Any:
         """Return the 2-norm. Reading another device would wait for each node: there it stays a
         tensor until the end."""
-        try:
-            if grad.numel() <= LIMIT:
-                return None
-            if grad.is_cpu:
-                return norm(grad)
-            return norm_there(grad) if self.recorder.objects.reads_gpu else None
-        except Exception:
-            return None  # what is not plain memory
+        if grad.is_cpu:
+            return norm(grad)
+        return norm_there(grad) if self.recorder.objects.reads_gpu else None
 
     def value(self, grad: Any) -> Value | None:
         """Return a gradient without its norm; None for what is no tensor."""
@@ -441,4 +441,4 @@ class Watch:
         before = known.state
         after = self.recorder.objects.refresh(known, tensor)
         if after is not before:
-            self.recorder.note("wrote", self.call, before, after, False)
+            self.recorder.add(("wrote", self.call, before, after, False))

@@ -383,7 +383,7 @@ def tie_results(nodes: list[NodeRecord], outputs: list[State]) -> None:
 Entry = tuple[Any, ...]
 
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
-_NO_TENSORS = frozenset(
+NO_TENSORS = frozenset(
     {int, float, bool, complex, str, NoneType, torch.Size, torch.dtype, torch.device}
     | {slice, type(...), torch.layout, torch.memory_format}
 )
@@ -412,7 +412,7 @@ def given(objects: Objects, values: Sequence[Any]) -> list[Any] | None:
                 ):
                     return None
             states.append(state)
-        elif kind in _NO_TENSORS or _holds_no_tensors(kind, value):
+        elif kind in NO_TENSORS or _holds_no_tensors(kind, value):
             states.append(None)
         else:
             return None
@@ -448,13 +448,13 @@ def unpacked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], 
             tensors.append(value)
             places.append(at)
         elif kind is list or kind is tuple:
-            inside = [one for one in value if type(one) not in _NO_TENSORS]
+            inside = [one for one in value if type(one) not in NO_TENSORS]
             if not all(type(one) is _TENSOR or type(one) is _PARAMETER for one in inside):
                 return None
             tensors += inside
             places += [~at if isinstance(at, int) else at] * len(inside)
             several = several or bool(inside)
-        elif kind not in _NO_TENSORS:
+        elif kind not in NO_TENSORS:
             return None
     return (tensors, Places(len(args), tuple(places))) if several else None
 
@@ -466,7 +466,7 @@ def _needs_a_look(own: Object, exposed: set[Block]) -> bool:
 
 
 def _holds_no_tensors(kind: type, value: Any) -> bool:
-    return (kind is tuple or kind is list) and all(type(one) in _NO_TENSORS for one in value)
+    return (kind is tuple or kind is list) and all(type(one) in NO_TENSORS for one in value)
 
 
 def _shared_counter(states: Sequence[State | None], block: Block) -> Any:

@@ -80,6 +80,13 @@ class Inlet(list[Sent]):
         self.slot = slot
         self.wanted = 0  # how many edges lead there
 
+    def taken_as_sent(self, grads: Sequence[Any]) -> Value | None:
+        """Return ``take_as_sent`` of the only gradient that arrives at a node; None where there are
+        several, or anything else could see that it is read."""
+        if len(grads) != 1 or type(grads[0]) is not torch.Tensor or torch_private.outer_modes():
+            return None
+        return self.take_as_sent(grads[0])
+
     def take_as_sent(self, grad: torch.Tensor) -> Value | None:
         """Take the value of a large gradient that arrives as the one node sent it that sends any
         there: the very tensor, unwritten since. None where more has to be asked."""

@@ -74,6 +74,11 @@ def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
     return sizes if sizes is not None and all(type(size) is int for size in sizes) else None
 
 
+def _is_its_own(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor that torch's bookkeeping was the first to use is its own."""
+    return not (tensor.requires_grad or torch_private.is_parameter(tensor))
+
+
 def _is_same_state(state: State, before: State) -> bool:
     """Tell whether nothing has changed. Equal numbers become the very same: a nan equals
     nothing."""
@@ -135,7 +140,7 @@ class Objects:
     def see_internal(self, tensor: torch.Tensor) -> Object:
         """Return the object of a tensor that torch's own bookkeeping is the first to use."""
         own = self.see(tensor)
-        own.internal = not (tensor.requires_grad or torch_private.is_parameter(tensor))
+        own.internal = _is_its_own(tensor)
         return own
 
     def put_off(self, tensor: torch.Tensor) -> bool:
@@ -168,8 +173,9 @@ class Objects:
         alone = block is not None and len(block) == 1 and own.key not in self.grad_owner
         return alone and not own.deferred and state.version is not None and state.base is None
 
-    def states(self, tensors: list[torch.Tensor]) -> list[State]:
-        """Return the states of tensors, up to date."""
+    def states(self, tensors: list[torch.Tensor], *, internal: bool = False) -> list[State]:
+        """Return the states of tensors, up to date. ``internal``: of those that nobody has met
+        torch's own bookkeeping is the first to use."""
         by_id, found = self.by_id, []
         for tensor in tensors:
             own = by_id.get(id(tensor))
@@ -181,6 +187,8 @@ class Objects:
                     torch_private.base_of(tensor) is None or torch_private.version(tensor) == 0
                 )
                 state = self.refresh(self._add(tensor, made=False), tensor, settled=settled)
+                if internal:
+                    state.object.internal = _is_its_own(tensor)
                 block = state.block
                 if (
                     block is not None
@@ -294,11 +302,13 @@ class Objects:
             found.deferred = not settled
             self.deferred = True
         before: State | None = getattr(found, "state", None)
+        plain = settled and type(t) in _PLAIN
         try:
-            plain = settled and type(t) in _PLAIN
-            state = self._later(before, t) if plain and before is not None else None
-            if state is None:
-                state = self._read_ordinary(found, t) if plain else self._read_guarded(found, t)
+            later = self._later(before, t) if plain and before is not None else None
+            if later is not None:
+                found.state = later
+                return later
+            state = self._read_ordinary(found, t) if plain else self._read_guarded(found, t)
         except Exception:
             state = self._read_guarded(found, t)
         if before is not None and _is_same_state(state, before):
@@ -311,28 +321,35 @@ class Objects:
                 self.exposed.add(block)  # it has moved there: ``set_``, ``.data =``
         return state
 
+    def with_grad(self, own: Object, t: torch.Tensor) -> State:
+        """Return the state of a tensor whose ``.grad`` a call has just set, and nothing else."""
+        before = own.state
+        if not before.is_leaf or before.base is not None or before.version is None:
+            return self.refresh(own, t)
+        grad = self._grad(own, t)
+        if not same_values(grad, before.grad):
+            own.state = before.later(before.version, before.values, grad)
+        return own.state
+
     def _later(self, before: State, t: torch.Tensor) -> State | None:
         """Return the state of a leaf that lies where it lay: only its version, its numbers and its
-        ``.grad`` can be others. None for any other tensor."""
+        ``.grad`` can be others, and if none is, it is the state of before. None for any other
+        tensor."""
         block = before.block
-        if before.base is not None or block is None or not before.is_leaf:
+        if block is None or before.base is not None or not before.is_leaf:
             return None
-        shape, stride, offset, dtype, device, flag, version, base, *rest = torch_private.facts(t)
-        retains, _, grad_fn, _ = rest
-        span = torch_private.storage_range(t)
-        if (
-            not (base is None is grad_fn)
-            or flag is not before.requires_grad
-            or retains is not before.retains_grad
-            or (shape, stride, offset) != (before.shape, before.stride, before.storage_offset)
-            or (dtype, device) != (before.dtype, before.device)
-            or span is None
-            or self.blocks.get(span[0]) is not block
-        ):
+        if not torch_private.lies_as(t, before, block.start):
             return None
-        values, grad = self.values(t), self._grad(before.object, t)
-        if version == before.version and values == before.values and grad == before.grad:
-            return before
+        if self.blocks.get(block.start) is not block:
+            return None
+        version, values = torch_private.raw_version(t), self.values(t)
+        grad = self._grad(before.object, t)
+        if same_values(grad, before.grad):
+            grad = before.grad
+        if version == before.version and same_values(values, before.values):
+            values = before.values
+            if grad is before.grad:
+                return before
         return before.later(version, values, grad)
 
     def _read_ordinary(self, found: Object, t: torch.Tensor) -> State:

@@ -49,8 +49,8 @@ ALIAS_LIMIT = 64  # tensors over one block of memory whose state is read again a
 _TENSOR = torch.Tensor
 _NESTED = (tuple, list, dict)
 # The site of a call that may become a usual one, the module's call, did the user's own code make
-# it, its keywords and its inputs.
-Usual = tuple[Site, "ModuleRun | None", bool, "tuple[str, ...] | Places", list[Any]]
+# it, its keywords, the state of each argument, and the arguments.
+Usual = tuple[Site, "ModuleRun | None", bool, "tuple[str, ...] | Places", list[Any], Sequence[Any]]
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = (
@@ -105,8 +105,9 @@ def _places_of(
             tensors_in(value, found)
             places.extend([~at] * (len(found) - len(places)))
     for key, value in kwargs.items():
-        tensors_in(value, found)
-        places.extend([key] * (len(found) - len(places)))
+        if type(value) not in cuts.NO_TENSORS:  # as most keywords
+            tensors_in(value, found)
+            places.extend([key] * (len(found) - len(places)))
     return tuple(places)
 
 
@@ -312,7 +313,7 @@ class Recorder(TorchFunctionMode):
         if self.ended:  # while the call ran
             return result
         if usual is not None:
-            if self._note_usual(name, usual, args, kwargs, result):
+            if self._note_usual(name, usual, result):
                 return result
             call = usual_call(name, *usual)
             tensors_in((args, kwargs), inputs)
@@ -320,27 +321,18 @@ class Recorder(TorchFunctionMode):
             self._after(call, watching, inputs, result, (args, kwargs))
         return result
 
-    def _note_usual(
-        self,
-        name: str,
-        usual: Usual,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
-    ) -> bool:
+    def _note_usual(self, name: str, usual: Usual, result: Any) -> bool:
         """Note a call that has turned out to be usual. Else it is read with more care."""
         try:
-            given: Sequence[Any] = (*args, *kwargs.values()) if kwargs else args
-            if type(usual[3]) is Places:
-                several: list[torch.Tensor] = []
-                tensors_in(given, several)
-                given = several
-            entry = cuts.entry(self.objects, self.nodes, name, *usual, given, result)
+            entry = cuts.entry(self.objects, self.nodes, name, *usual, result)
         except Exception:  # a sparse tensor, for example
             return False
-        if entry is not None:
-            self.add(entry)
-        return entry is not None
+        if entry is None:
+            return False
+        self.log.append(entry)  # as ``add`` has it
+        if len(self.log) > self.max_events:
+            self._drop()
+        return True
 
     def _described(self, func: Callable[..., Any]) -> tuple[str, Role]:
         """Return a function's name and role; none of interest where that fails. What is ignored
@@ -354,7 +346,9 @@ class Recorder(TorchFunctionMode):
 
     def _pass_by(self, name: str, role: Role, args: tuple[Any, ...], frame: FrameType) -> None:
         """Note what a call that is not recorded still tells: grad mode, and memory handed out."""
-        if name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
+        if name in LOOKS and role is _IGNORED:
+            self._note_look(name, args[0], frame)
+        elif name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
             self.customs.note_grad_mode(bool(args[0]), frame)
         elif name == "_record_function_enter_new" and type(args[0]) is str:
             self._note_step(frame, args[0])
@@ -363,8 +357,6 @@ class Recorder(TorchFunctionMode):
                 self._hand_out(name, args[0], self.frames.look(frame)[1])
             except Exception as error:
                 self.failed(error)
-        elif name in LOOKS and role is _IGNORED and not self.ended:
-            self._note_look(name, args[0], frame)
         if role is not _IGNORED:
             self.elsewhere += 1
 
@@ -419,7 +411,7 @@ class Recorder(TorchFunctionMode):
             given, where, states = arguments
             if run is not None and not direct:
                 self._name_parameters(given, states, run)
-            return site, run, direct, where, states
+            return site, run, direct, where, states, given
         except Exception:
             return None  # an inference tensor counts no versions
 
@@ -439,8 +431,13 @@ class Recorder(TorchFunctionMode):
             # our own reading is not for the user's subclasses, nor for other modes
             with torch_private.unobserved():
                 look = self._step(frame)
-                if look is not None and self.steps.is_quiet(name, role, args, kwargs):
-                    return None, None
+                if look is not None:
+                    if self.steps.is_quiet(name, role, args, kwargs):
+                        return None, None
+                    call = self.steps.begin_write(name, role, args, kwargs, look, inputs)
+                if call is not None:
+                    call.found = self.nodes.collect() if self.nodes.new else ()
+                    return call, None
                 call = self._before(name, role, args, kwargs, inputs, frame, look)
                 if call is not None and role in _BACKWARD:
                     watching = watch(self, call, role, args, kwargs)
@@ -533,7 +530,7 @@ class Recorder(TorchFunctionMode):
             self._look(call, found, look)
             if not marked:
                 self.steps.note(frame, look)
-        call.inputs = self.objects.states(found)
+        call.inputs = self.objects.states(found, internal=call.bookkeeping)
         if self.nodes.new:
             call.found = self.nodes.collect()
         return call
@@ -554,10 +551,6 @@ class Recorder(TorchFunctionMode):
         own bookkeeping."""
         _, _, bookkeeping, run = look
         call.direct, call.bookkeeping = False, bookkeeping
-        if bookkeeping:
-            for tensor in found:
-                if self.objects.known(tensor) is None:
-                    self.objects.see_internal(tensor)
         if run is None:
             return
         for tensor in found:
@@ -727,7 +720,8 @@ class Recorder(TorchFunctionMode):
             return False
         if torch_private.moved(inputs[1:], call.inputs[1:]):
             return False
-        after = self.objects.refresh(own, tensor)
+        read = self.objects.refresh if in_place else self.objects.with_grad
+        after = read(own, tensor)
         if after is not before:
             call.outputs = [after] if in_place else []
             self.add(("called", call))

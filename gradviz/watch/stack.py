@@ -64,8 +64,10 @@ def usual_call(
     direct: bool,
     keywords: tuple[str, ...] | Places,
     states: Sequence[State | None],
+    _: Sequence[Any] = (),
 ) -> CallRecord:
-    """Make the record of a usual call, as the general way has it before the call runs."""
+    """Make the record of a usual call, as the general way has it before the call runs. The
+    arguments themselves are not kept."""
     call = CallRecord(name, Role.OPERATION, True)
     call.site, call.run_of_module, call.direct = site, run, direct
     places: tuple[int | str, ...]

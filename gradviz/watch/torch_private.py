@@ -298,6 +298,25 @@ def facts(t: torch.Tensor) -> tuple[Any, ...]:
     )
 
 
+def lies_as(t: torch.Tensor, state: Any, start: int) -> bool:
+    """Tell whether an ordinary leaf has the shape, the flags and the memory of an earlier state,
+    whose storage began at ``start``. Raises for another tensor."""
+    return bool(
+        t.requires_grad is state.requires_grad
+        and t._base is None
+        and t.grad_fn is None
+        and t.retains_grad is state.retains_grad
+        and t.shape == state.shape
+        and t.stride() == state.stride
+        and t.dtype is state.dtype
+        and t.device == state.device
+        and t.storage_offset() == state.storage_offset
+        # asking a copy-on-write storage for its address would copy it
+        and not (_is_copy_on_write is not None and _is_copy_on_write(t))
+        and t.data_ptr() == start + state.storage_offset * t.element_size()
+    )
+
+
 def is_parameter(tensor: torch.Tensor) -> bool:
     """Tell whether it is an ``nn.Parameter``. ``isinstance`` alone is slow; it tells only of
     subclasses more than the class does."""
