@@ -164,7 +164,13 @@ class Cause(str, Enum):
     # A backward adds to what a step has used already.
     GRADIENTS_PILE_UP = "gradients_pile_up", Level.SUSPECT, Symptom.SOME
     # Cleared after each of several backwards, though a step comes after them all.
-    CLEARED_TOO_OFTEN = "cleared_too_often", Level.SUSPECT, Symptom.SOME
+    CLEARED_TOO_OFTEN = (
+        "cleared_too_often",
+        Level.SUSPECT,
+        Symptom.NONE,
+        Symptom.ELSEWHERE,
+        Symptom.SOME,
+    )
     # Clipped when a step had used them, before they are unscaled, or as a sum again and again.
     CLIPPED_WRONG = "clipped_wrong", Level.SUSPECT, Symptom.SOME
 

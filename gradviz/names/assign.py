@@ -19,7 +19,14 @@ from gradviz.names.bindings import (
     scope_of,
 )
 from gradviz.names.frames import frame_of
-from gradviz.names.position import Place, dotted, line_of_switch, locate, statement_of
+from gradviz.names.position import (
+    Place,
+    dotted,
+    line_of_statement,
+    line_of_switch,
+    locate,
+    statement_of,
+)
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -342,7 +349,7 @@ class Names:
         else:
             code = self._code_with_result_name(call, named)
         is_off = not call.grad_mode and not call.bookkeeping
-        switch = self._switch(call.site) if is_off else None
+        switch = self._switch(call.site) or self._stated_switch(call) if is_off else None
         return Source(named.file, named.line, code, switch, self._frames(call.site))
 
     def _frames(self, site: Site) -> tuple[Frame, ...]:
@@ -365,6 +372,14 @@ class Names:
         if key not in self._switches:
             self._switches[key] = line_of_switch(self._places_around(site))
         return self._switches[key]
+
+    def _stated_switch(self, call: CallRecord) -> int | None:
+        """Return the line of the statement that switched gradients off before a call, where that
+        stands in the same file."""
+        files = {site[0].co_filename for site in (call.switched, call.site) if site}
+        if not call.switched or len(files) > 1:
+            return None
+        return line_of_statement(self._places_around(call.switched))
 
     def _places_around(self, site: Site) -> list[Place]:
         """Return the places of the frames of a site that stand in its file, the outermost first."""

@@ -149,6 +149,20 @@ def line_of_switch(places: Iterable[Place]) -> int | None:
     return line
 
 
+def line_of_statement(places: Iterable[Place]) -> int | None:
+    """Return the line of the innermost place at which ``set_grad_enabled(…)`` is called in a
+    statement of its own: nothing takes that back. None: as a context, or nowhere.
+
+    Args:
+        places: of the frames of that call, in one file, the outermost first.
+    """
+    for place in reversed(list(places)):
+        if isinstance(place.node, ast.Call) and _name(place.node) == SET:
+            is_statement = isinstance(getattr(place.node, "parent", None), (ast.Expr, ast.Assign))
+            return int(place.node.lineno) if is_statement else None
+    return None
+
+
 def _switches_around(node: Any) -> Iterator[Any]:
     """Go through the contexts and decorators around a node in its function, the innermost first."""
     inner, outer = node, getattr(node, "parent", None)

@@ -187,6 +187,8 @@ class CustomFunctions:
         # As the user set it: inside ``forward`` torch has it off. inference_mode, which hides it,
         # is asked for itself.
         self.grad_mode = torch.is_grad_enabled()
+        # where set_grad_enabled(False) was called last, and nobody has called it with True since
+        self.switched: Site = ()
 
     def note_grad_mode(self, enabled: bool, frame: FrameType) -> None:
         """Note that ``no_grad`` or its kin were entered or left.
@@ -194,6 +196,8 @@ class CustomFunctions:
         Where grad mode is off though nobody was seen to switch it off, torch calls the user back
         from C++ (a pack hook, as a checkpoint has them): what is set there ends with it.
         """
+        if torch_private.is_grad_switch(frame.f_code):
+            self.switched = () if enabled else self.frames.site(frame)
         is_hidden = self.grad_mode and not torch.is_grad_enabled()
         if (
             not is_hidden

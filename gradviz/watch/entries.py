@@ -283,6 +283,8 @@ class CallRecord:
     run: Any = None  # backward.Run of a backward
     error: tuple[str, str] | None = None
     site: Site = ()
+    # where gradients are off by a statement: where set_grad_enabled(False) was called
+    switched: Site = ()
     arity = 0  # positional arguments
     nodes: Sequence[NodeRecord] = ()  # that the call made
     found: Sequence[NodeRecord] = ()  # met on the way in: older than the call

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gradviz.watch.entries import Object
     from gradviz.watch.identity import Objects
 
+MOST_STEPPED = 100  # optimizers of which it is known what they held
+
 
 class Modules:
     """The modules of one recording."""
@@ -40,6 +42,8 @@ class Modules:
         self.marked_elsewhere = False  # does any mark stand among local variables?
         self.roots: list[Root] = []
         self.optimizers: dict[int, weakref.ref[Any]] = {}  # that have stepped
+        # of each of them, at its last step, the parameters that were met: it may be gone later
+        self.stepped: dict[weakref.ref[Any], list[Object]] = {}
         self.held: list[Object] = []  # of the parameters of optimizers, those that were met
         self.last: ModuleRun | None = None  # the outermost call seen last
         self._called: dict[int, Called] = {}
@@ -148,9 +152,14 @@ class Modules:
     # --- the modules ------------------------------------------------------------------------------
 
     def note_step(self, optimizer: Any) -> None:
-        """Note that an optimizer steps."""
-        if id(optimizer) not in self.optimizers:
-            self.optimizers[id(optimizer)] = weakref.ref(optimizer)
+        """Note that an optimizer steps, and what it holds then."""
+        known = self.optimizers.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            known = self.optimizers[id(optimizer)] = weakref.ref(optimizer)
+        self.stepped.pop(known, None)  # the newest stands last
+        self.stepped[known] = self._met_in([optimizer])
+        if len(self.stepped) > MOST_STEPPED:  # a loop may make one in each iteration
+            del self.stepped[next(iter(self.stepped))]
 
     def read(self, more_optimizers: Iterable[Any] = ()) -> None:
         """Read what stands below the roots, as it is now, and which optimizers have it."""

@@ -228,6 +228,13 @@ class Recorded:
         block = None if span is None else self._recorder.objects.blocks.get(span[0])
         return None if block is None else self._now().storage_of(block)
 
+    def held_at_steps(self) -> list[set[int]]:
+        """Return the ids of the objects that each optimizer held at its last recorded step, also of
+        one that is gone."""
+        now = self._now()
+        rows = [map(now.tensor_of, held) for held in list(self._recorder.modules.stepped.values())]
+        return [{t.object_id for t in row if t is not None} for row in rows]
+
     def handed_out(self) -> dict[int, tuple[str, int]]:
         """Return the blocks of memory that numpy, or an address, gave others than torch to write:
         the last call that handed each out, and how many backwards were over by then."""

@@ -526,6 +526,8 @@ class Recorder(TorchFunctionMode):
         call.args_at = self._places.setdefault(places, places)
         look = look or self.frames.look(frame)
         call.site, call.run_of_module = look[0], look[3]
+        if not grad_mode and self.customs.switched:
+            call.switched = self.customs.switched
         if not look[1]:
             self._look(call, found, look)
             if not marked:

@@ -485,6 +485,7 @@ _WRAPPERS = tuple(
 )
 MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an nn.Module is called
 MODULE_FILE = MODULE_CALL.co_filename
+_GRAD_SWITCH = torch.autograd.grad_mode.set_grad_enabled.__init__.__code__
 _DETOUR: CodeType = handle_torch_function.__code__
 
 
@@ -519,6 +520,12 @@ def copies_parameter(code: CodeType) -> bool:
 def is_wrapper(code: CodeType) -> bool:
     """Tell whether it is a Python function of torch's that hands a call on as it came."""
     return code.co_filename in _WRAPPERS
+
+
+def is_grad_switch(code: CodeType) -> bool:
+    """Tell whether it is what ``torch.set_grad_enabled(…)`` runs when it is made: as a statement
+    it is never left."""
+    return code is _GRAD_SWITCH
 
 
 def is_detour(code: CodeType) -> bool:

@@ -77,7 +77,7 @@ def explain_gradients(case: Case) -> Explanation:
     """Tell why the gradients that are asked about are what they are, or what explains more."""
     case.told = [(asked, explain_tensor(case.gradients, asked)) for asked in case.weights]
     found = next(proven(Stage.WHOLE, None, case))
-    return looked_at_again(case, found) if case.given else found
+    return looked_at_again(case, found) if case.given or case.told else found
 
 
 # --- one kind of question -------------------------------------------------------------------------

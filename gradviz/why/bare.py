@@ -2,7 +2,8 @@
 first, then the gradients that the program itself read, then models, losses and leaves.
 
 NOTE [which answer is told]: what the program looked at and found missing, NaN or zero is told where
-anything is found; something else only where it is graver. What nobody looked at is told of leaves
+anything is found; something else only where it is graver, and a ``.grad`` that may well be None is
+not graver than one that was looked at. What nobody looked at is told of leaves
 beside a model only where it cannot have been meant.
 """
 
@@ -139,7 +140,22 @@ def explain_bare(bare: Bare) -> Explanation:
     with torch_private.unobserved(), torch.no_grad():
         if bare.error is not None:
             return _of_error(bare, bare.error)
+        if bare.recording is not None and _is_inner(bare.loss, bare.recording):
+            bare = bare._replace(loss=None)
         return _of_gradients(bare)
+
+
+def _is_inner(loss: Any, recording: Recorded) -> bool:
+    """Say whether a loss was differentiated by ``autograd.grad`` alone, where backwards of other
+    losses fill the ``.grad``: that of an inner loop, or of an attack."""
+    state = None if loss is None else recording.find(loss)
+    if state is None:
+        return False
+    graph, facts = recording.graph, Facts.of(recording.graph)
+    began = {(b.kind, i) for b in graph.backwards for i in graph.call[b.call_id].inputs[:1]}
+    own = {t.id for t in facts.states[state.object_id]}
+    kinds = {kind for kind, i in began if i in own}
+    return kinds == {"grad"} and any(kind == "backward" for kind, _ in began)
 
 
 # --- an error -------------------------------------------------------------------------------------
@@ -196,8 +212,9 @@ def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:
 def _of_gradients(bare: Bare) -> Explanation:
     """Tell the first of the gravest answers, see NOTE [which answer is told]."""
     looked, everything = _of_looked(bare), _of_everything(bare)
+    unasked = everything is not None and everything.cause in _MAY_BE_NONE
     told = [
-        (_wider(looked, everything), Level.NOTE),
+        (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
         (_of_looked_models(bare), Level.SUSPECT),
         (everything, Level.OPEN),
         (_at_least(_of_leaves(bare), Level.FAULT) if bare.models else None, Level.FAULT),

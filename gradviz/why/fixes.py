@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
 from gradviz.graph.redo import Obstacle, obstacles_after
-from gradviz.why.messages import repair
+from gradviz.why.messages import in_sample, repair
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -60,6 +60,13 @@ def is_index(tensor_id: int | None, facts: Facts) -> bool:
     """Say whether a call takes a tensor to choose entries of another one."""
     readers = facts.calls_reading.get(tensor_id, []) if tensor_id is not None else []
     return any(chooses_by(call, tensor_id) for call in readers)
+
+
+def is_choice(cut: Cut, facts: Facts) -> bool:
+    """Say whether what a cut gives on is a sample, or whole numbers that choose entries or
+    classes."""
+    made = facts.graph.tensor.get(cut.output_id)
+    return in_sample(cut, facts.graph) or (made is not None and is_label(made, facts))
 
 
 def is_label(tensor: Tensor, facts: Facts) -> bool:

@@ -108,7 +108,12 @@ def repair(cut: Cut, graph: Graph) -> str:
         return say("mend.checkpoint_result")
     if cut.reason is CutReason.DATA and _SETS_DATA.search(code_of(graph.call[cut.call_id])):
         return say("mend.data_set")
-    return say("mend.sample") if in_sample(cut, graph) else usual_repair(cut.reason)
+    if in_sample(cut, graph):
+        return say("mend.sample")
+    source = graph.call[cut.call_id].source
+    if cut.reason is CutReason.NO_GRAD and source is not None and source.off is not None:
+        return say("mend.no_grad_at", line=source.off)
+    return usual_repair(cut.reason)
 
 
 def usual_repair(reason: CutReason) -> str:

@@ -761,10 +761,14 @@ MEND = {
     "data": "use the tensor itself instead of .data.",
     "data_set": "give the computed tensor to the function itself (F.linear, F.conv2d), or run the module with it by torch.func.functional_call(): a Parameter takes numbers only.",
     "no_grad": "make this call outside of no_grad (or after set_grad_enabled(True)), if it is to learn.",
+    # where the line is known that switched gradients off
+    "no_grad_at": "take this call, and all that follows it up to the loss, out of the no_grad of line {line}, or put all of that under torch.enable_grad(), if it is to learn.",
+    # where the backward stands under the same line
+    "backward_out": "Where line {line} is meant so, as for validation, {backward} does not belong there: leave it out.",
     "inference_mode": "make this call outside of inference_mode, if it is to learn.",
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
     "integer_dtype": "stay in a floating-point dtype on the way to the loss.",
-    "copied_out": "stay in torch: no item(), numpy() or torch.tensor(t) on the way to the loss.",
+    "copied_out": "stay in torch: no item(), numpy(), torch.tensor(t) or Variable(t) on the way to the loss.",
     "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
     "flag_off": "leave requires_grad on until the forward has run.",
     "unknown": "use the tensor from before this call.",
@@ -1511,6 +1515,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it holds one number for each element of the output.",
         mend="call backward() without a gradient: for one number it is 1.",
     ),
+    # it is one number too, in another shape
+    (Cause.GRADIENT_SHAPE, "one_reshaped"): Answer(
+        verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
+        why="it holds one number for each element of the output.",
+        mend="{start}.reshape({wanted}), the same number in the right shape; without any, backward() starts from 1.",
+    ),
     # {start} says that nothing can train
     (Cause.NO_GRAD_FN, "unseen"): Answer(
         verdict="{start}",
@@ -1769,7 +1779,13 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
     (Cause.GRADIENTS_PILE_UP, "between_steps"): Answer(
         verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
-        mend="optimizer.zero_grad() in each iteration, before loss.backward() (or right after the step).",
+        mend="{clear} in each iteration, before {backward} (or right after the step).",
+    ),
+    # the update is the program's own
+    (Cause.GRADIENTS_PILE_UP, "between_updates"): Answer(
+        verdict="The gradients of {names} pile up: the last update used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and nothing cleared it after the earlier updates, which had used a part of it already.",
+        mend="set .grad of {names} to None after each update (or .grad.zero_()), before the next {backward}.",
     ),
     (Cause.GRADIENTS_PILE_UP, "left_by_another"): Answer(
         verdict="The step for {names} used a sum: what {loss} had left there ({first}) and what {other} added to it.",
@@ -1790,6 +1806,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="Of {backwards} backwards before a step only the last one counts: the others were cleared unused.",
         why="{clear} cleared what the others had brought, before {step} could use it.",
         mend="clear right after the step only, so that each step uses the sum (divide the loss by the number of backwards).",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "between_losses"): Answer(
+        verdict="{symptom}: {clear} cleared what {other} had brought, before a step could use it.",
+        why="{backward} brought its gradient, {clear} took it away, and {loss} brings it none.",
+        mend="{clear} before {backward} only, not between the backwards: their gradients add up for one step. Or backward once, on the sum of the losses.",
     ),
     (Cause.BUFFER, "no_parameter"): Answer(
         verdict="{names} {n:is a buffer|are buffers}: no gradient comes to {n:it|them}, and no optimizer moves {n:it|them}.",
@@ -2402,6 +2423,27 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
         why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, {n:adds|add} up unused, and optimizer.zero_grad() does not clear {n:it|them}.",
         mend="if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work.",
+    ),
+    # of what is gone, as the recording saw it
+    (Cause.LEFT_OUT, "gone_some"): Answer(
+        verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
+        why="of {all} parameters of {model} that were used, {held} {held:was|were} in one. {n:This one's gradient is|The gradients of these are} computed all the same, and {n:adds|add} up unused.",
+        mend="if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work.",
+    ),
+    (Cause.LEFT_OUT, "gone_inside"): Answer(
+        verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
+        why="{model} runs inside {outer} and is none of its parts: parameters() does not look into plain lists and dicts.",
+        mend="if {n:it is|they are} to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+    ),
+    (Cause.NOT_MOVED, "gone_others"): Answer(
+        verdict="No optimizer that stepped held {names}: no step moved {n:it|them}.",
+        why="nothing that the optimizers held got a gradient: those are the parameters of an earlier model, or of what this one was copied from.",
+        mend="make the optimizer from the model that runs, after it is made or copied.",
+    ),
+    (Cause.NOT_MOVED, "gone_twice"): Answer(
+        verdict="No optimizer that stepped held {names}: no step moved {n:it|them}.",
+        why="two optimizers held the same parameters, and nothing else.",
+        mend="make one of the two from the parameters of {model}.",
     ),
     (Cause.NOT_MOVED, "group_unused"): Answer(
         verdict="No optimizer holds {names}: no step moves {n:it|them}. {group} has {n:it|them}, and was given to none.",

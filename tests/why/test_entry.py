@@ -549,7 +549,7 @@ def test_a_reentrant_checkpoint_of_an_untracked_input_is_no_no_grad_of_the_users
     for told in (rec.explain(net, loss), rec.explain(net[0].weight)):
         assert told.cause == "cut"
         assert "use_reentrant=False" in told.mend
-        assert "outside of no_grad" not in str(told)
+        assert "of the no_grad" not in told.mend
     row = gv.reach(loss, net, recording=rec).rows[0]
     assert "use_reentrant=False" in row.why
     assert "no_grad" not in row.why
@@ -557,7 +557,7 @@ def test_a_reentrant_checkpoint_of_an_untracked_input_is_no_no_grad_of_the_users
         h = checkpoint(net[0], torch.randn(3, 4, requires_grad=True), use_reentrant=True)
         with torch.enable_grad():
             loss = net[1](h).sum()
-    assert "outside of no_grad" in rec.explain(net[0].weight, loss).mend
+    assert "of the no_grad" in rec.explain(net[0].weight, loss).mend
 
 
 def test_no_mend_of_an_inference_tensor_raises() -> None:

@@ -442,7 +442,12 @@ for key, line, mended in (
     ("integer_dtype", "d = h.long().float()", "d = h.float()"),
     ("unknown", "d = h.detach()", "d = h"),
     ("copied_out", "d = torch.tensor(h)", "d = h"),
-    ("no_grad", "with torch.no_grad():\n    d = h * 3", "d = h * 3"),
+    (
+        "no_grad",
+        "off = torch.no_grad()\noff.__enter__()\nd = h * 3\noff.__exit__(0, 0, 0)",
+        "d = h * 3",
+    ),
+    ("no_grad_at", "with torch.no_grad():\n    d = h * 3", "d = h * 3"),
     ("inference_mode", "with torch.inference_mode():\n    d = h * 3\nd = d.clone()", "d = h * 3"),
     (
         "no_grad_write",
@@ -1018,6 +1023,19 @@ h.sum().backward()
     ("or None", "lambda g: g.sum()", "lambda g: None"),
 )
 fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(2, 1)
+with torch.no_grad():
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+""",
+    ("out of the no_grad of line 2", "with torch.no_grad():", "if True:"),
+    ("put all of that under torch.enable_grad()", "torch.no_grad()", "torch.enable_grad()"),
+    ("loss.backward() (program.py line 4) does not belong there", "    loss.backward()\n", ""),
+    cut="backward_out",
+)
+fix_of_error(
     "gradient_shape/start",
     """
 w = torch.ones(2, requires_grad=True)
@@ -1035,6 +1053,17 @@ loss = w.sum()
 loss.backward(torch.ones(2))
 """,
     ("call backward() without", "loss.backward(torch.ones(2))", "loss.backward()"),
+)
+fix_of_error(
+    "gradient_shape/one_reshaped",
+    """
+w = torch.ones(2, requires_grad=True)
+mone = torch.tensor([-1.0])
+loss = w.sum()
+loss.backward(mone)
+assert w.grad.equal(-torch.ones(2))
+""",
+    ("mone.reshape(())", "backward(mone)", "backward(mone.reshape(()))"),
 )
 
 # --- errors: written, freed, not used -------------------------------------------------------------
@@ -1919,8 +1948,26 @@ for _ in range(3):
     loss.backward()
     opt.step()
 """,
-    ("before loss.backward()", "    loss.backward()", "    opt.zero_grad()\n    loss.backward()"),
+    (
+        "opt.zero_grad() in each iteration, before loss.backward()",
+        "    loss.backward()",
+        "    opt.zero_grad()\n    loss.backward()",
+    ),
     ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
+)
+fix(
+    "gradients_pile_up/between_updates",
+    "w",
+    "torch.allclose(w, torch.full((2,), 0.7))",
+    """
+w = torch.ones(2, requires_grad=True)
+for _ in range(3):
+    loss = w.sum()
+    loss.backward()
+    w.data -= 0.1 * w.grad
+""",
+    ("set .grad of w to None after each update", "w.grad\n", "w.grad\n    w.grad = None\n"),
+    (".grad.zero_()", "w.grad\n", "w.grad\n    w.grad.zero_()\n"),
 )
 fix(
     "gradients_pile_up/read_between",
@@ -3255,6 +3302,8 @@ def test_a_fix_that_is_told_takes_the_symptom_away(one: Fix) -> None:
 # Fixes without a program here, and why: what is told is a look at something, or the state that it
 # takes cannot be made in a few lines. A fix that is new needs a program, or its reason.
 NOT_TRIED = {
+    "cleared_too_often/between_losses": "asked bare: tried in test_between_backwards.py",
+    "not_moved/gone_twice": "asked bare: tried in test_gone.py",
     "not_known/no_cause": "it says how to look, not what to change",
     "no_backward_yet/not_run_or_cleared": "it says how to look",
     "nan/forward": "it says where to look",

@@ -253,7 +253,6 @@ NOT_OURS = {
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text
-    "why/rules/errors/carried_over.py": {"DETACH_EACH"},  # code that a mend tells to write
 }
 
 

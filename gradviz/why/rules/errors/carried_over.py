@@ -21,11 +21,10 @@ from gradviz.names.frames import (
     place_at,
     place_of_keeper,
 )
+from gradviz.why.detaching import each_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.words.speech import several
-
-DETACH_EACH = "tuple(s.detach() for s in {})"  # code, as a mend tells it
 
 
 class Carried(NamedTuple):
@@ -100,7 +99,7 @@ def carried_over(failure: Failure) -> Explanation | None:
     maker, reader = carries(failure)[0].maker, carries(failure)[0].reader
     bound = bound_in_loop(failure, carries(failure), first)
     names = bound.names if bound else names_of_carried(failure, carries(failure))
-    values = detached(names, carries(failure))
+    values = detached(failure, names, carries(failure))
     rebound = failure.made_again(maker, first, reader)
     here = bound or (not rebound and names_in_code(reader)[1].issuperset(names))
     by_module = names[0].startswith("self.")
@@ -200,12 +199,16 @@ def maker_of_freed(failure: Failure, tensor: Tensor, met: set[int]) -> Call | No
     return failure.maker(node) if freed else None
 
 
-def detached(names: list[str], carried: list[Carried]) -> list[str]:
-    """Return the code of each carried name without its graph."""
+def detached(failure: Failure, names: list[str], carried: list[Carried]) -> list[str]:
+    """Return the code of each carried name without its graph; where nobody knows what it holds, by
+    how many tensors are carried."""
     makers = {c.maker.id for c in carried}
     # one name for several results of one call
     packed = len(names) == len(makers) == 1 < len(carried)
-    return [DETACH_EACH.format(name) if packed else f"{name}.detach()" for name in names]
+    return [
+        failure.detaching(name) or (each_of(name) if packed else f"{name}.detach()")
+        for name in names
+    ]
 
 
 def carried_name(tensor: Tensor, maker: Call, reader: Call) -> str:

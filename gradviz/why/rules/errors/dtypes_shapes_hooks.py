@@ -96,14 +96,18 @@ def start_misshapen(failure: Failure) -> Explanation | None:
     given = failure.inputs[len(roots) :]
     if len(roots) != 1 or len(given) != 1 or None in (roots[0].shape, given[0].shape):
         return None
+    shape = roots[0].shape or ()
+    is_one, given_is_one = math.prod(shape) == 1, math.prod(given[0].shape or ()) == 1
     return failure.answer(
         Cause.GRADIENT_SHAPE,
-        "one_number" if math.prod(roots[0].shape or ()) == 1 else "start",
+        ("one_reshaped" if given_is_one else "one_number") if is_one else "start",
         calls=[failure.call, maker_of(failure, roots[0])],
         tensors=[roots[0], given[0]],
         name=failure.name(roots[0]),
-        shape=list(roots[0].shape or ()),
+        shape=list(shape),
         given=list(given[0].shape or ()),
+        start=failure.name(given[0]),
+        wanted=str(tuple(shape)),
     )
 
 

@@ -6,7 +6,7 @@ recording proves it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,8 @@ class Failure:
             recorded; of a captured graph the first root, where it is left out.
         flags: of each parameter, whether it requires grad.
         starved: what is known of the module whose parameters an optimizer was handed.
+        detaching: tells, of a name in the code that raised, how its value is written without its
+            graph; "" where that is not known.
     """
 
     def __init__(
@@ -79,8 +81,10 @@ class Failure:
         root_id: int | None = None,
         flags: Mapping[str, bool] | None = None,
         starved: Starved | None = None,
+        detaching: Callable[[str], str] = lambda name: "",
     ) -> None:
         self.kind = kind
+        self.detaching = detaching
         self.starved = starved
         self.text = text
         self.cause = cause_of(text)

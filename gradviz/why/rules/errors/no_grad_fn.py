@@ -11,7 +11,7 @@ from gradviz.graph.records import (
     CutReason,
     Tensor,
 )
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import BLOCKS, Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.messages import (
     asks_for_graph,
@@ -59,8 +59,23 @@ def cut_off(failure: Failure) -> Explanation | None:
         cuts=cuts,
         start=failure.start,
         reasons=reasons,
-        mends=list(dict.fromkeys(fix_of(c, failure.graph, [failure.root.id]) for c in blamed)),
+        mends=mends_of(failure, blamed),
     )
+
+
+def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
+    """Say what to write instead of each cut; and where gradients are off around the backward too,
+    that it may be the one that does not belong there."""
+    root = failure.root
+    mends = [fix_of(c, failure.graph, [root.id] if root else ()) for c in cuts]
+    sources = (failure.graph.call[c.call_id].source for c in cuts if c.reason in BLOCKS)
+    lines = {source.off for source in sources if source is not None} - {None}
+    here = failure.call.source if failure.call is not None else None
+    if here is not None and here.off in lines:
+        mends.append(
+            say("mend.backward_out", line=here.off, backward=failure.written(failure.call))
+        )
+    return list(dict.fromkeys(mends))
 
 
 def why_cut(failure: Failure, cuts: list[Cut]) -> list[str]:

@@ -7,13 +7,13 @@ from collections.abc import Set
 
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
+from gradviz.graph.redo import Obstacle, key_of, obstacles_after
 from gradviz.why.explanation import BLOCKS, Explanation
-from gradviz.why.fixes import fix_of
+from gradviz.why.fixes import fix_of, is_choice
 from gradviz.why.messages import (
     in_reentrant_checkpoint,
+    in_sample,
     is_wrapped_result,
-    repair,
-    usual_repair,
 )
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.frozen_or_never_tracked import switched_off
@@ -40,8 +40,27 @@ def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
 
 def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between the loss and it."""
-    cuts = gradients.flow.separating(asked.tensor_id)
+    cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))
     return cut(gradients, asked, cuts, behind=False) if cuts else None
+
+
+def to_mend(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
+    """Return those of some cuts of which each is enough to mend, those of choices last: whole
+    numbers and samples are meant to have no gradient. All where none is enough."""
+    if len({_mended_with(gradients, c) for c in cuts}) < 2:
+        return cuts
+    facts, enough = gradients.facts, dict[object, bool]()
+    for one in cuts:
+        key = _mended_with(gradients, one)
+        if not enough.get(key):
+            enough[key] = obstacles_after(one, facts, gradients.flow.losses) == []
+    needed = [c for c in cuts if enough[_mended_with(gradients, c)]]
+    return sorted(needed or cuts, key=lambda c: is_choice(c, facts))
+
+
+def _mended_with(gradients: Gradients, cut: Cut) -> object:
+    """Return what the cuts have in common that one mend takes away."""
+    return key_of(Obstacle(gradients.graph.call[cut.call_id], cut.reason))
 
 
 def cut(gradients: Gradients, asked: Asked, cuts: list[Cut], *, behind: bool) -> Explanation:
@@ -76,7 +95,7 @@ def why_cut(gradients: Gradients, cut: Cut) -> str:
         return say("raised.untracked_checkpoint")
     if is_wrapped_result(cut, gradients.graph):
         return say("gradient.checkpoint_result")
-    if cut.reason in BLOCKS and repair(cut, gradients.graph) == usual_repair(cut.reason):
+    if cut.reason in BLOCKS and not in_sample(cut, gradients.graph):
         call = gradients.graph.call[cut.call_id]
         line = call.source.off if call.source else None
         code, block = gradients.words.code(call), reason_of(cut)

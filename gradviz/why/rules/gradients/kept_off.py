@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradients.cut import cutter, mend_of
@@ -54,6 +56,44 @@ def kept_and_trained(gradients: Gradients, asked: Asked, kept: Explanation) -> E
         cutter=fields["cutter"],
         checked=("frozen", "never_tracked"),
     )
+
+
+def cleared_in_between(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that another loss brought it a gradient, which was cleared before the step that the
+    backwards of both stand before: no step ever used one of it."""
+    lost = _lost(gradients, asked)
+    if lost is None or not _before_one_step(gradients, *lost):
+        return None
+    other, clear = lost
+    return gradients.answer(
+        asked,
+        Cause.CLEARED_TOO_OFTEN,
+        "between_losses",
+        calls=[clear, other],
+        clear=gradients.words.code(clear),
+        other=gradients.words.name(other.inputs[0]),
+        backward=gradients.words.code(other),
+    )
+
+
+def _lost(gradients: Gradients, asked: Asked) -> tuple[Call, Call] | None:
+    """Return the last backward whose gradients were cleared unused, and the call that cleared them,
+    of a tensor that no step has moved."""
+    states, training = gradients.states(asked), gradients.training
+    moments = training.moments.get(states[-1].object_id, []) if states else []
+    lost = [m for m in moments if m.did is Did.ADDED and m.run in training.unused]
+    if not lost or any(m.did is Did.STEPPED for m in moments) or not lost[-1].call.inputs:
+        return None
+    return lost[-1].call, training.unused[lost[-1].run or 0]
+
+
+def _before_one_step(gradients: Gradients, backward: Call, clear: Call) -> bool:
+    """Say whether another backward follows on the call that cleared what one had brought, and no
+    step stands between the two."""
+    later = (b.call_id for b in gradients.graph.backwards if b.call_id > clear.id)
+    following = min(later, default=backward.id)
+    steps = (step.id for step in gradients.training.step_using.values())
+    return following > clear.id and not any(backward.id < i < following for i in steps)
 
 
 def of_another_loss(gradients: Gradients, asked: Asked) -> Explanation:

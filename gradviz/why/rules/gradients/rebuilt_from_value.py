@@ -7,7 +7,7 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Cut, CutReason
 from gradviz.names.frames import frames
 from gradviz.why.explanation import Explanation
-from gradviz.why.fixes import fix_of
+from gradviz.why.fixes import fix_alone, fix_of
 from gradviz.why.messages import usual_repair
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -49,8 +49,20 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         sure=way_back.sure,
         what=way_back.what,
         code=gradients.words.code(calls[-1]),
-        mend=usual_repair(CutReason.COPIED_OUT),
+        mend=mends_on_the_way_out(gradients, cuts),
     )
+
+
+def mends_on_the_way_out(gradients: Gradients, cuts: list[Cut]) -> str:
+    """Say what to write instead of the cuts before a value left torch, and of the way by which it
+    came back."""
+    before = [c for c in cuts if c.reason is not CutReason.COPIED_OUT]
+    last = usual_repair(CutReason.COPIED_OUT)
+    mends = dict.fromkeys(fix_alone(c, gradients.graph) for c in before)
+    first = next(iter(mends), last)
+    if first == last:
+        return last
+    return say("gradient.two_mends", first=first.rstrip("."), other=last)
 
 
 def mend_of_end(gradients: Gradients, cut: Cut) -> str:

@@ -9,7 +9,7 @@ from gradviz.graph.records import Backward
 from gradviz.why.explanation import Explanation
 from gradviz.why.measured import all_finite, numbers
 from gradviz.why.rules.silent.silent import Silent
-from gradviz.why.rules.sizes.not_finite import INF, NAN, forward, made
+from gradviz.why.rules.sizes.not_finite import INF, NAN, first_broken, forward, made
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.words.speech import say
 
@@ -31,10 +31,11 @@ def broken_on_the_way(silent: Silent) -> Iterator[Explanation]:
         broken = say("small.leaves_broken", names=names, value=value)
     else:
         broken = say("small.returned_broken", names=returned, value=value)
-    if sizes.lost(run):
-        yield forward(sizes, cause, broken, run)
+    begun = first_broken(sizes) or run
+    if sizes.lost(begun):
+        yield forward(sizes, cause, broken, begun)
     else:
-        yield made(sizes, cause, broken, run, [])
+        yield made(sizes, cause, broken, begun, [])
 
 
 def _leaves_broken(silent: Silent, sizes: Sizes, run: Backward) -> list[str]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+_STEP = re.compile(r"(?P<owner>[\w.]+)\.step\((?P<given>.*)\)")
 
 
 def piled_up(asked: Silent) -> Explanation | None:
@@ -17,15 +25,42 @@ def piled_up(asked: Silent) -> Explanation | None:
     if not piles:
         return None
     most = max(piles.values(), key=lambda pile: len(pile.added))
+    backward, step = most.added[-1].call, most.step.call
+    by_hand = not step.bookkeeping
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
-        "between_steps",
-        calls=lines_once([most.added[-1].call, most.step.call]),
+        "between_updates" if by_hand else "between_steps",
+        calls=lines_once([backward, step]),
         tensors=asked.states_of(piles),
         names=asked.names_of(piles),
         backwards=len(most.added),
-        step=asked.words.code(most.step.call),
+        clear=clearing(asked, step),
+        backward=asked.words.code(backward),
     )
+
+
+def broken_by_a_step(case: Case, found: Explanation) -> bool:
+    """Say whether an answer about NaN blames no call of the forward, but an optimizer's step."""
+    calls = found.finding.calls[-1:]
+    return found.finding.cause is Cause.NAN and any(call.bookkeeping for call in calls)
+
+
+def piled_up_to_nan(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of gradients that pile up, where steps with them made the weights NaN."""
+    piled = piled_up(case.live_state)
+    return None if piled is None else piled._replace(more=(found.verdict, *piled.more))
+
+
+def clearing(asked: Silent, step: Call) -> str:
+    """Return the code that clears what a step uses, by the name that the step has for its
+    optimizer."""
+    code = asked.words.code(step)
+    called = _STEP.fullmatch(code)
+    if called is None:
+        return "optimizer.zero_grad()"
+    owner, given = called["owner"], called["given"]
+    by_scaler = asked.training.has_scaler and given.isidentifier()
+    return f"{given if by_scaler else owner}.zero_grad()"
 
 
 def read_as_sums(asked: Silent) -> Explanation | None:

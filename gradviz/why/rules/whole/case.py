@@ -10,9 +10,10 @@ from typing import Any
 
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.why.detaching import detaching
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.failing import Spot, Starved
+from gradviz.why.failing import Spot, Starved, frames_of
 from gradviz.why.many import Many, Told, pattern
 from gradviz.why.messages import asks_for_graph, plain, read_error
 from gradviz.why.moving import MOVES
@@ -24,7 +25,7 @@ from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes import not_finite
 from gradviz.why.rules.sizes.sizes import Sizes
-from gradviz.why.rules.whole import targets
+from gradviz.why.rules.whole import gone, targets
 from gradviz.why.rules.whole.losses import Losses
 from gradviz.why.subjects import apart, held_by, state_of
 from gradviz.words.speech import say
@@ -81,7 +82,15 @@ class Case(Losses):
             return None
         graph, parameters = self.where_it_raised(text)
         flags = {n: bool(p.requires_grad) for n, p in parameters}
-        return Failure(kind, plain(text), graph, raised=event, flags=flags, starved=self.starved)
+        return Failure(
+            kind,
+            plain(text),
+            graph,
+            raised=event,
+            flags=flags,
+            starved=self.starved,
+            detaching=detaching(lambda: [] if error is None else frames_of(error)),
+        )
 
     def expected_gradient(self, found: Explanation, failure: Failure) -> bool:
         """Say whether None stood where a gradient was expected: why it is None is the question."""
@@ -176,6 +185,24 @@ class Case(Losses):
         if found.cause is not Cause.HEALTHY:
             return found
         return self.with_doubts(found, Gradients(self.graph, gradients.losses), ())
+
+    def of_what_is_gone(self) -> Explanation | None:
+        """Tell of what the last iteration trained, as the recording saw it last."""
+        asked = gone.weights(self.graph, self.training)
+        zeros, still = gone.all_zeros(self.graph, asked)
+        self.gradients = gradients = Gradients(self.graph, (), zeros, still, self.training)
+        for one in asked:
+            since = gradients.since_cleared(one) or gradients
+            proofs = self.prove(Stage.GRADIENT, since.symptom(one), since, one)
+            proof = next(proofs)
+            if proof.cause is not Cause.NOT_KNOWN:  # of what is gone, nothing more will be known
+                self.told.append((one, proof))
+        if not self.told or self.recording is None:
+            return None
+        held = self.recording.held_at_steps()
+        self.told = targets.in_turn(gone.without_meant(self.told, held, gradients), gradients)
+        ways = (self.only_one, self.all_frozen, self.all_fine)
+        return next((told for way in ways if (told := way()) is not None), None) or self.gravest()
 
     def untracked_loss(self) -> Explanation | None:
         """Tell of a loss that is not tracked itself: nothing can train."""

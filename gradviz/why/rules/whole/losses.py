@@ -58,7 +58,7 @@ class Losses(Optimizers):
     def training_asked(self, found: Explanation) -> bool:
         """Say whether more than the gradient of a tensor is asked for, and a recording may show
         something graver than the answer so far: what a lone tensor is cut from is plain to see."""
-        about = self.modules or self.optimizers or self.losses
+        about = self.modules or self.optimizers or self.losses or not self.given
         return bool(about) and self.recorded_and_mild(found)
 
     # --- two names of one network -----------------------------------------------------------------

@@ -1,0 +1,108 @@
+"""Parameters that got gradients, and that no optimizer which stepped held: read off the recording,
+where the optimizers and the models are gone."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Graph, Module
+from gradviz.graph.training import Did
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def all_is_gone(case: Case, found: Explanation) -> bool:
+    """Say whether nothing is alive of what was trained, and no fault was found in it."""
+    return not case.given and bool(case.told) and found.cause is Cause.HEALTHY
+
+
+def stepped_without(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of parameters of a model that no optimizer which stepped held, while others of it were
+    held; or while the optimizers held nothing that got a gradient, or twice the same; or while they
+    held the module that runs it."""
+    held = [] if case.recording is None else case.recording.held_at_steps()
+    every = set[int]().union(*held)
+    for module in case.graph.modules if held else ():
+        mine = {p.object_id for p in module.parameters if p.object_id is not None}
+        left = {i for i in mine - every if _gets_gradients(case, i) and not _is_moved(case, i)}
+        if not left:
+            continue
+        told = _left_out(case, module, left, mine, every) or _not_moved(case, module, left, held)
+        if told is not None:
+            return told
+    return None
+
+
+def _left_out(
+    case: Case, module: Module, left: set[int], mine: set[int], every: set[int]
+) -> Explanation | None:
+    """Tell of a part of a model, another part of which the optimizers held."""
+    outer = _around(case.graph, module)
+    is_inside = outer is not None and bool(every & {p.object_id for p in outer.parameters})
+    if not mine & every and not is_inside:
+        return None
+    return case.answer(
+        Cause.LEFT_OUT,
+        "gone_some" if mine & every else "gone_inside",
+        tensor_ids=_states(case, left),
+        names=_names(module, left),
+        n=len(left),
+        model=module.name,
+        held=len(mine & every),
+        all=len(mine),
+        outer=outer.name if outer is not None else "",
+    )
+
+
+def _not_moved(
+    case: Case, module: Module, left: set[int], held: list[set[int]]
+) -> Explanation | None:
+    """Tell of a model, in place of which the optimizers held what got no gradient, or twice the
+    same."""
+    is_twice = any(one == other for one, other in combinations(held, 2))
+    holds_others = not any(_gets_gradients(case, i) for each in held for i in each)
+    if not is_twice and not holds_others:
+        return None
+    return case.answer(
+        Cause.NOT_MOVED,
+        "gone_others" if holds_others else "gone_twice",
+        tensor_ids=_states(case, left),
+        names=_names(module, left),
+        n=len(left),
+        model=module.name,
+    )
+
+
+def _around(graph: Graph, module: Module) -> Module | None:
+    """Return the module inside whose calls one runs that is none of its parts."""
+    calls = {call.id: call for call in graph.module_calls}
+    mine = (c for c in graph.module_calls if c.module_id == module.id)
+    parents = (calls[c.parent_id] for c in mine if c.parent_id in calls)
+    others = {call.module_id for call in parents} - {module.id}
+    return next((m for m in graph.modules if m.id in others), None)
+
+
+def _gets_gradients(case: Case, object_id: int) -> bool:
+    """Say whether backwards brought a leaf gradients."""
+    return any(m.did is Did.ADDED for m in case.training.moments.get(object_id, ()))
+
+
+def _is_moved(case: Case, object_id: int) -> bool:
+    """Say whether a leaf was written with its gradient."""
+    return any(m.did is Did.STEPPED for m in case.training.moments.get(object_id, ()))
+
+
+def _states(case: Case, left: set[int]) -> list[int]:
+    """Return the last states of some leaves."""
+    latest = case.gradients.facts.latest_state
+    return [latest[i].id for i in sorted(left)]
+
+
+def _names(module: Module, left: set[int]) -> str:
+    """Return what some parameters of a module are called."""
+    return pattern([f"{module.name}.{p.name}" for p in module.parameters if p.object_id in left])
