@@ -592,8 +592,9 @@ class TestCells:
 def test_a_cell_with_several_statements_on_a_line() -> None:
     """IPython compiles the statements of a cell one by one."""
     from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
 
-    shell = InteractiveShell()
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     shell.user_ns.update(Recorder=_Recorder)
     shell.run_cell(
         "x = Recorder()\nif True: y = x * 2\nz = (x * 2).sum(); w = z * 3\nfor i in range(1): x = x"

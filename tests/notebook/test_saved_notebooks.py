@@ -112,6 +112,7 @@ def test_a_server_saves_the_picture(way: str, tmp_path: Path) -> None:
         module._load_jupyter_server_extension(server)
     content = notebook(shown(gv.GraphWidget(recorded())))
     manager.save({"type": "notebook", "format": "json", "content": content}, "saved.ipynb")
+    manager.notary.store.close()  # its database, which Python 3.13 warns of
     saved = (tmp_path / "saved.ipynb").read_text(encoding="utf-8")
     assert CAPTION in saved
     assert VIEW not in saved
