@@ -88,12 +88,13 @@ def _lost(gradients: Gradients, asked: Asked) -> tuple[Call, Call] | None:
 
 
 def _before_one_step(gradients: Gradients, backward: Call, clear: Call) -> bool:
-    """Say whether another backward follows on the call that cleared what one had brought, and no
-    step stands between the two."""
+    """Say whether another backward follows on the call that cleared what one had brought, and the
+    next step stands after both."""
     later = (b.call_id for b in gradients.graph.backwards if b.call_id > clear.id)
     following = min(later, default=backward.id)
     steps = (step.id for step in gradients.training.step_using.values())
-    return following > clear.id and not any(backward.id < i < following for i in steps)
+    next_step = min((i for i in steps if i > backward.id), default=-1)
+    return clear.id < following < next_step
 
 
 def of_another_loss(gradients: Gradients, asked: Asked) -> Explanation:
