@@ -54,6 +54,10 @@ FAULTS = {
         MADE.format(layer="BatchNorm1d(3)") + "@net[1].requires_grad_(False)\n",
         LOSS + TRAIN,
     ),
+    "a head that the optimizer lacks": (
+        PLAIN + "@opt = torch.optim.SGD(@net[0].parameters(), lr=0.01)\n",
+        LOSS + TRAIN,
+    ),
     "clipped too late": (
         PLAIN,
         LOSS + TRAIN + "nn.utils.clip_grad_norm_(@net.parameters(), 1e-3)\n",

@@ -1,5 +1,5 @@
 """Parameters that got gradients, and that no optimizer which stepped held: read off the recording,
-where the optimizers and the models are gone."""
+where the optimizers and the models are gone, or are known to objects of the program alone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 
-def all_is_gone(case: Case, found: Explanation) -> bool:
-    """Say whether nothing is alive of what was trained, and no fault was found in it."""
-    return not case.given and bool(case.told) and found.cause is Cause.HEALTHY
+def nothing_found(case: Case, found: Explanation) -> bool:
+    """Say whether no fault was found."""
+    return found.cause is Cause.HEALTHY
 
 
 def stepped_without(case: Case, found: Explanation) -> Explanation | None:
@@ -28,14 +28,22 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
     held = [] if case.recording is None else case.recording.held_at_steps()
     every = set[int]().union(*held)
     for module in case.graph.modules if held else ():
-        mine = {p.object_id for p in module.parameters if p.object_id is not None}
+        mine = {p.object_id for p in module.parameters if p.object_id is not None and not p.held}
+        mine |= {p.object_id for p in module.parameters if p.object_id in every}
         left = {i for i in mine - every if _gets_gradients(case, i) and not _is_moved(case, i)}
+        left &= _asked(case) or left
         if not left:
             continue
         told = _left_out(case, module, left, mine, every) or _not_moved(case, module, left, held)
         if told is not None:
             return told
     return None
+
+
+def _asked(case: Case) -> set[int]:
+    """Return the objects of what is asked about; none where all of it is gone."""
+    found = (case.recording.find(p) for p in case.targets().values()) if case.recording else ()
+    return {state.object_id for state in found if state is not None}
 
 
 def _left_out(
