@@ -110,15 +110,17 @@ def test_the_way_to_more_machines_copies_the_same(hub: dict[str, Any], tmp_path:
     home = values["storage"]["homeMountPath"]
     assert f"--ServerApp.root_dir={home}" in values["cmd"]
     command = values["lifecycleHooks"]["postStart"]["exec"]["command"]
-    here = [
-        word.replace(home, str(tmp_path)).replace("/opt/gradviz", str(ROOT)) for word in command
-    ]
+    (tmp_path / "course").symlink_to(ROOT)  # which may lie in a path with a space
+    user = tmp_path / "user"
+    user.mkdir()
+    places = {home: str(user), "/opt/gradviz": str(tmp_path / "course")}
+    here = [re.sub("|".join(places), lambda found: places[found[0]], word) for word in command]
     subprocess.run(here, check=True, env={"PATH": os.environ["PATH"]}, cwd="/")
-    assert {path.name for path in tmp_path.iterdir()} == {*hub["COPIED"]}
+    assert {path.name for path in user.iterdir()} == {*hub["COPIED"]}
     [start] = re.findall(r"/lab/tree/(.+)", values["defaultUrl"])
-    (tmp_path / start).write_text("hers")
+    (user / start).write_text("hers")
     subprocess.run(here, check=True, env={"PATH": os.environ["PATH"]}, cwd="/")
-    assert (tmp_path / start).read_text() == "hers"
+    assert (user / start).read_text() == "hers"
 
 
 def test_what_is_measured_is_this_hub() -> None:
