@@ -2,6 +2,7 @@
 const root = document.documentElement;
 const deck = JSON.parse(document.getElementById("deck-data").textContent);
 const last = deck.states.length - 1;
+root.classList.toggle("deck-wide", deck.wide); // the picture stands below the code
 let at = location.hash === "#end" ? last : 0;
 
 function show() {

@@ -40,7 +40,12 @@ def write(folder: Path, exported: Path, panel: Exploration, notebook: str) -> tu
             continue
         folder.mkdir(parents=True, exist_ok=True)
         states = [{"address": address(panel, s), "ask": s.ask} for s in screen.states]
-        book = {"states": states, "previous": places[number - 1], "next": places[number + 1]}
+        book = {
+            "states": states,
+            "previous": places[number - 1],
+            "next": places[number + 1],
+            "wide": screen.is_wide,
+        }
         page = decked(exported.read_text(encoding="utf-8"), stop, book)
         (folder / places[number]).write_text(page, encoding="utf-8")
         return tuple(answer(panel, screen, state) for state in screen.states)

@@ -30,12 +30,14 @@ class Screen(NamedTuple):
         scenario: the panel's.
         tells: what of each run is an answer to what is asked, as ``lesson.table`` names it.
         states: in their order.
+        is_wide: whether its pictures are wide and flat, and stand below the code.
     """
 
     notebook: str
     scenario: str
     tells: tuple[str, ...]
     states: tuple[State, ...]
+    is_wide: bool = False
 
 
 class Stop(NamedTuple):
@@ -161,6 +163,7 @@ ROUTE = (
                         {"copy": "clone", "mode": "no_grad"}, COPY.format("clone() under no_grad")
                     ),
                 ),
+                is_wide=True,
             ),
         ),
     ),

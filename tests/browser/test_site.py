@@ -23,6 +23,13 @@ from course.pages import Page as Shown
 ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
 SCREENS = {n: screen for n, _, screen in route.numbered() if screen.notebook in BUILT}
+SEEN_WHOLE = {
+    "scenario",
+    "predict",
+    "layers",
+    "kept",
+    "frozen",
+}  # none of whose picture is out of sight
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
 
@@ -215,6 +222,8 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
         page.screenshot(path=ARTEFACTS / f"class-{number}-{at}.png")
         size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
         assert page.evaluate(size) == [1280, 720]
+        if screen.scenario in SEEN_WHOLE:
+            assert not page.locator(".gv-view").get_attribute("data-more")
         if at < len(screen.states):
             page.keyboard.press("PageDown")
     assert violations(page) == {}
