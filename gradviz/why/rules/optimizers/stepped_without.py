@@ -30,8 +30,7 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
     for module in case.graph.modules if held else ():
         mine = {p.object_id for p in module.parameters if p.object_id is not None and not p.held}
         mine |= {p.object_id for p in module.parameters if p.object_id in every}
-        left = {i for i in mine - every if _gets_gradients(case, i) and not _is_moved(case, i)}
-        left &= _asked(case) or left
+        left = _left(case, mine - every)
         if not left:
             continue
         told = _left_out(case, module, left, mine, every) or _not_moved(case, module, left, held)
@@ -40,10 +39,18 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
-def _asked(case: Case) -> set[int]:
-    """Return the objects of what is asked about; none where all of it is gone."""
-    found = (case.recording.find(p) for p in case.targets().values()) if case.recording else ()
-    return {state.object_id for state in found if state is not None}
+def _left(case: Case, mine: set[int]) -> set[int]:
+    """Return what got gradients and was not moved, of parameters that no optimizer which stepped
+    held. Of what is alive only what is asked about, and what no optimizer has that did not step."""
+    left = {i for i in mine if _gets_gradients(case, i) and not _is_moved(case, i)}
+    alive: dict[int, int] = {}  # by object: the identity of the tensor
+    for one, p in case.targets().items():
+        state = case.recording.find(p) if case.recording else None
+        if state is not None:
+            alive[state.object_id] = one
+    if not alive:
+        return left
+    return {i for i in left if i in alive and alive[i] not in case.held_anywhere}
 
 
 def _left_out(
