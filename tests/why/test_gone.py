@@ -42,7 +42,8 @@ def test_a_fault_is_told_when_all_is_gone(fault: str) -> None:
     program = in_main(plain)
     expected, told = asked(plain), asked(program)
     assert told.cause == expected.cause, f"{expected}\n{told}"
-    assert set(places(expected, plain)) & set(places(told, program)), f"{expected}\n{told}"
+    wanted, found = {*places(expected, plain)}, {*places(told, program)}
+    assert wanted & found or not wanted | found, f"{expected}\n{told}"
 
 
 STEP = "loss = F.mse_loss({out}, y)\n{opt}.zero_grad()\nloss.backward()\n{opt}.step()\n"

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Cut
+from gradviz.graph.records import Backward, Cut
 from gradviz.picture.outline.cards import WRITTEN, Cards
 from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.loops import FLOOR_TEXT
@@ -121,19 +121,32 @@ class Heading:
             return [tuple(self._modules_in(backwards[0].run))]
         if len(backwards) < 2:
             return []
-        lines: dict[tuple[str, ...], list[tuple[Span, ...]]] = {}
+        lines: dict[Hashable, list[tuple[Backward, tuple[Span, ...]]]] = {}
         for backward in backwards:
-            name = self.cards.states.loss_name(backward.run)
-            place = self.cards.words.where(self.operations.graph.call.get(backward.call_id))
-            what = f"{backward.kind}_{'at' if place else 'of'}"
-            filled = [] if backward.kind == "grad" else self._modules_in(backward.run)
-            told = lines.setdefault((what, name, place, *(span.text for span in filled)), [])
-            told.append(tuple(filled))
-        found = []
-        for (what, name, place, *_), same in lines.items():
-            start = say(f"outline.{what}", loss=name, place=place, times=len(same))
-            found.append((Span(start), *same[0]))
-        return found[:CAUSES]
+            filled = () if backward.kind == "grad" else tuple(self._modules_in(backward.run))
+            line = backward.kind, self._named(backward), tuple(span.text for span in filled)
+            lines.setdefault(line, []).append((backward, filled))
+        told = []
+        for same in lines.values():
+            first, filled = same[0]
+            told.append((Span(self._called(first, len(same))), *filled))
+        return told[:CAUSES]
+
+    def _named(self, backward: Backward) -> tuple[str, str]:
+        """Return the name of a loss, and where its backward was called."""
+        call = self.operations.graph.call.get(backward.call_id)
+        return self.cards.states.loss_name(backward.run), self.cards.words.where(call)
+
+    def _called(self, backward: Backward, times: int) -> str:
+        """Tell of a call of the engine, and how often it was made."""
+        name, place = self._named(backward)
+        if backward.kind == "grad":
+            if place:
+                return say("outline.grad_at", loss=name, place=place, times=times)
+            return say("outline.grad_of", loss=name, times=times)
+        if place:
+            return say("outline.backward_at", loss=name, place=place, times=times)
+        return say("outline.backward_of", loss=name, times=times)
 
     def _rounds(self) -> list[tuple[Span, ...]]:
         """Tell of rounds in which the same happens which of them is drawn."""
@@ -141,12 +154,13 @@ class Heading:
         drawn = self.cards.expansion.rounds.drawn
         for k, alike in enumerate(drawn):
             outer = any(alike.rounds[0][0] in a.rounds[a.chosen] for a in drawn[:k])
-            is_last = alike.chosen + 1 == alike.times
-            differ = "_unlike" if alike.differ_inside else ""
+            number = alike.chosen + 1
+            is_last = number == alike.times
             text = say(
-                f"outline.rounds_in_it{differ}" if outer else f"outline.rounds{differ}",
+                "outline.rounds_in_it" if outer else "outline.rounds",
                 n=alike.times,
-                which=say("outline.last" if is_last else "outline.number", k=alike.chosen + 1),
+                how=say("outline.alike_but" if alike.differ_inside else "outline.all_alike"),
+                which=say("outline.last") if is_last else say("outline.number", k=number),
             )
             found.append((Span(text),))
         return found[:CAUSES]

@@ -519,8 +519,9 @@ class States:
             return say("outline.named_elsewhere", names=_names(weights))
         made = {self.operations.graph.tensor[i].object_id for op in ops for i in op.makes}
         moved = [weight for weight in weights if weight.object_id in made]
-        key = "outline.moves_named" if moved else "outline.reads_named"
-        return say(key, names=_names(moved or weights))
+        if moved:
+            return say("outline.moves_named", names=_names(moved))
+        return say("outline.reads_named", names=_names(weights))
 
     def member_rows(self, members: list[Unit]) -> list[Row]:
         """Tell of each module of a card in a row of its own."""
