@@ -1,9 +1,9 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind``, ``real_blind2`` and ``real_blind3`` (each kept aside, and run once) and
-``real_blind4`` (kept aside; its first half was run once, its second not yet) has for each; the
-``healthy`` of the third and of the fourth hold more programs that look odd and are meant so:
+work with), ``real_blind``, ``real_blind2``, ``real_blind3`` and ``real_blind4`` (each kept aside, and
+run once; of the fourth one half and later the other) has for each; the ``healthy`` of the third and
+of the fourth hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -90,9 +90,15 @@ def questions(folder: str) -> list[Question]:
     ]
 
 
-ASKED = ("real", "real_blind", "real_blind2", "real_blind3", "real_blind3/healthy")
-HALF_ASKED = {"real_blind4": 35, "real_blind4/healthy": 10}  # of each its first questions
-FOLDERS = (*ASKED, *HALF_ASKED)
+FOLDERS = (
+    "real",
+    "real_blind",
+    "real_blind2",
+    "real_blind3",
+    "real_blind3/healthy",
+    "real_blind4",
+    "real_blind4/healthy",
+)
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4 = map(questions, FOLDERS)
 ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
