@@ -7,7 +7,6 @@ read from ``.grad``, so it can judge what a picture says.
 
 from __future__ import annotations
 
-import ast
 import linecache
 import math
 from collections.abc import Callable, Iterator
@@ -133,24 +132,25 @@ def run(
     """Run the setup, then the cell inside ``around()``. Return the names that the script has made:
     ``names``, if given, so that ``around`` can look into them.
 
-    Both parts are compiled under ``filename`` with the line numbers of the whole script, and
+    The script runs in one go, as Python before 3.11 finds no place in a part of one: ``around()``
+    is entered in the marker's line, so that all lines keep their numbers, and left at the end.
     ``linecache`` knows the text.
     """
-    lines = source.splitlines(keepends=True)
-    linecache.cache[filename] = (len(source), None, lines, filename)
-    tree = ast.parse(source, filename)
-    border = marker_line(source)
-    parts = [
-        ast.Module([node for node in tree.body if (node.lineno > border) is in_cell], [])
-        for in_cell in (False, True)
-    ]
-    setup, cell = (compile(part, filename, "exec") for part in parts)
+    entered = source.replace(MARKER, "__around__.__enter__()")
+    lines = entered.splitlines(keepends=True)
+    linecache.cache[filename] = (len(entered), None, lines, filename)
     namespace: Namespace = {} if names is None else names
     namespace |= {"__name__": "__main__", "__file__": filename}
+    namespace["__around__"] = recording = around()
     with torch.random.fork_rng():
-        exec(setup, namespace)
-        with around():
-            exec(cell, namespace)
+        try:
+            exec(compile(entered, filename, "exec"), namespace)
+        except BaseException as error:
+            if not recording.__exit__(type(error), error, error.__traceback__):
+                raise
+        else:
+            recording.__exit__(None, None, None)
+    del namespace["__around__"]
     return namespace
 
 

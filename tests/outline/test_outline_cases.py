@@ -553,15 +553,17 @@ def test_the_line_of_what_switches_gradients_off_is_told(mode: str) -> None:
     assert any(told in line for line in lines)
 
 
-def test_a_switch_that_is_not_written_around_a_call_is_not_guessed() -> None:
+def test_a_switch_that_is_a_statement_is_told_with_its_line() -> None:
     picture = of(
         net("torch.set_grad_enabled(False)", "v = self.a(x)", "v = self.b(v)", "return self.c(v)"),
         "try:\n    out = model(x)\nfinally:\n    torch.set_grad_enabled(True)\n"
         "loss = (out + model.c(x)).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()\n"
         "y = x + 1\ny = y * 2\ny = y - 1\ny = y / 2",
     )
-    offs = [call.source.off for call in picture.graph.calls if call.source]
-    assert not any(offs)
+    source = picture.source.splitlines()
+    switch = next(k for k, text in enumerate(source, 1) if "set_grad_enabled(False)" in text)
+    offs = {call.grad_mode: call.source.off for call in picture.graph.calls if call.source}
+    assert offs == {False: switch, True: None}
 
 
 def test_what_no_optimizer_has_is_told_with_the_step_that_leaves_it_out() -> None:
