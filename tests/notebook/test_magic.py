@@ -76,7 +76,7 @@ def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
     assert kinds(marked) == kinds(corrupted) == ["error", "display_data"]
     assert "modified by an inplace operation" in text(corrupted[0])
     assert "----> 4 b.sum().backward()" in text(corrupted[0])
-    assert "gradviz/" not in text(corrupted[0])
+    assert not re.search(r"gradviz/\w+\.py|gradviz/(watch|notebook|why)/", text(corrupted[0]))
 
 
 def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:

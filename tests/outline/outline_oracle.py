@@ -18,6 +18,7 @@ from model_scripts import Namespace, modules_of, named_parameters, run
 from random_modules import RandomModules
 from svg_text import Picture
 
+from gradviz.graph.module_tree import ModuleTree
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
@@ -276,7 +277,8 @@ def norms_on_arrows(
     """The number on an arrow is the norm of ``.grad`` of the value that goes there, where this is
     what one call of a module returned and all its users stand in one card. Return what is wrong,
     and how many numbers were compared."""
-    operations, tree = drawn.fitting.operations, drawn.fitting.expansion.tree
+    operations = drawn.fitting.operations
+    tree = ModuleTree(operations)  # of all rounds of a loop, of which one is drawn
     owner = _owners(drawn)
     returned: dict[int, torch.Tensor] = {}
     numbers: Counter[str] = Counter()

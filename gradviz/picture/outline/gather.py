@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator, Set
 from functools import cached_property, reduce
 from itertools import groupby
 
+from gradviz.graph.operations import Fate
 from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.before import key_of
 from gradviz.picture.outline.loops import STEPS, Loops
@@ -45,6 +46,7 @@ class Gathering:
         units = self._statements_folded(units)
         units = self._equal_merged(self._loops_joined(units))
         units = self._statements_beside(self._twins_merged(units))
+        units = [unit for unit in units if not self._is_noise(unit)]
         return [*self._leaves(units), *self._inputs(units), *units]
 
     # --- losses -----------------------------------------------------------------------------------
@@ -387,6 +389,27 @@ class Gathering:
                         object_id = self.operations.graph.tensor[i].object_id
                         found.setdefault(object_id, Unit(Kind.INPUT, [], tensor_id=i))
         return list(found.values())
+
+    def _is_noise(self, unit: Unit) -> bool:
+        """Say whether a card is an evaluation that nothing else has to do with: nobody lost a
+        gradient by it, and the reader did not ask for it."""
+        if unit.kind is not Kind.CALL or not self._is_aside(unit):
+            return False
+        lost = any(
+            w.fate is Fate.NONE and self.operations.should_get(w)
+            for w in self.expansion.weights_in(unit)
+        )
+        asked = any(map(self.expansion.is_asked_for, unit.calls)) or self.expansion.is_kept(unit)
+        pointed = self.expansion.asked.points.calls
+        points = any(self.operations.all[at].call.id in pointed for at in unit.ops)
+        return not (lost or asked or points or self._has_links(unit))
+
+    def _has_links(self, unit: Unit) -> bool:
+        """Say whether a card uses what others made, data apart, or they what it made."""
+        inside = {*unit.ops}
+        ends = {u for at in inside for u in self.operations.users[at]}
+        ends |= {s for at in inside for s in self.operations.all[at].sources if s is not None}
+        return not ends - inside <= self.expansion.data
 
     def _is_aside(self, unit: Unit) -> bool:
         """Say whether no loss has what a card computes where no gradient is recorded: an
