@@ -10,9 +10,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import torch
@@ -20,6 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import gradviz as gv
 from benchmarks.common import conditions, spread, table
+from gradviz.live.filled import fill_in
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
@@ -226,6 +229,23 @@ def exported(code: str) -> list[list[float]]:
     return found
 
 
+def filling(code: str) -> list[float]:
+    """Milliseconds of filling in what the controls of a scenario chose, once for each state."""
+    names: dict[str, Any] = {"torch": torch}
+    copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "scenario.py"
+        source.write_text(code)
+        exec(compile(code, str(source), "exec"), names)
+        for repeat in range(REPEATS):
+            name = ("detach", "clone")[repeat % 2]
+            start = time.perf_counter()
+            fill_in(names["scenario"], {"copy": (name, copies[name])})
+            found.append(time.perf_counter() - start)
+    return found
+
+
 IMPORT = """
 import time, torch
 start = time.perf_counter()
@@ -273,7 +293,8 @@ def main() -> str:
     pages = []
     for name, scenario in SCENARIOS.items():
         handled, whole = zip(*exported(scenario), strict=True)
-        pages.append([name, spread(handled), spread(whole)])
+        filled = filling(scenario)
+        pages.append([name, spread(handled), spread(whole), spread(filled, 1000, digits=2)])
     bare, used = imports()
     hand, speed = PAUSES.values()
     return f"""## Live pictures
@@ -291,7 +312,7 @@ acknowledgements); the states of `gv.explore` are long enough not to.
 
 A toggle in an exported page, {REPEATS} of them:
 
-{table(["picture", "handler, ms", "with layout, ms"], pages)}
+{table(["picture", "handler, ms", "with layout, ms", "live: code filled in, ms"], pages)}
 
 `import gradviz` after `import torch`: {spread(bare, 1000)} ms; with what `record` and `show` load on first use:
 {spread(used, 1000)} ms.

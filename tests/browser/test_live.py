@@ -177,6 +177,35 @@ def test_after_200_rapid_clicks_the_last_state_is_shown(page: Page, oracle: Orac
     assert panel.chosen() == [now["mode"], now["copy"]]
 
 
+def test_300_clicks_leave_nothing_behind(page: Page, oracle: Oracle) -> None:
+    """What a click drew before is let go: neither the page's memory nor its elements grow."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def measured() -> dict[str, float]:
+        session.send("HeapProfiler.collectGarbage")
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return {metric["name"]: metric["value"] for metric in metrics}
+
+    def click(times: int) -> None:
+        options = range(1, len(list(oracle.options("copy"))) + 1)
+        places = [1 + k % len(options) for k in range(times - 1)] + [1]
+        clicks = [
+            (f"[data-name=copy] label:nth-child({place}) input", "click", 20) for place in places
+        ]
+        page.evaluate("([room, clicks]) => live.rapid([room, clicks])", [EVERYTHING, clicks])
+        first = next(iter(oracle.options("copy")))
+        Panel(page, EVERYTHING).shows(oracle.everything(copy=first))
+
+    click(60)  # every picture was there once, and the page keeps them
+    before = measured()
+    click(300)
+    after = measured()
+    print({key: (before[key], after[key]) for key in ("JSHeapUsedSize", "Nodes")})
+    assert after["JSHeapUsedSize"] - before["JSHeapUsedSize"] < 0.05 * before["JSHeapUsedSize"]
+    assert after["Nodes"] - before["Nodes"] < 0.05 * before["Nodes"]
+
+
 def test_clicks_while_a_cell_runs_are_answered_when_it_ends(page: Page, oracle: Oracle) -> None:
     panel = Panel(page, FIRST)
     panel.top()

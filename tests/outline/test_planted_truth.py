@@ -64,7 +64,7 @@ each_fault = pytest.mark.parametrize("planted", ALL, ids=NAMES)
 
 @contextmanager
 def lines_noted(filename: str, noted: set[int]) -> Iterator[None]:
-    """Note the numbers of the lines of a file that run inside the block."""
+    """Note the numbers of the lines of a file that run inside the block, which the file entered."""
 
     def trace(frame: FrameType, event: str, _arg: Any) -> Any:
         if frame.f_code.co_filename != filename:
@@ -74,7 +74,12 @@ def lines_noted(filename: str, noted: set[int]) -> Iterator[None]:
         return trace
 
     before = sys.gettrace()
+    entered: FrameType | None = sys._getframe()
+    while entered is not None and entered.f_code.co_filename != filename:
+        entered = entered.f_back
     sys.settrace(trace)
+    if entered is not None:  # it runs already, and only what begins is traced otherwise
+        entered.f_trace = trace
     try:
         yield
     finally:
