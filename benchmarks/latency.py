@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 from lab import FLAGS, find_chromium, jupyterlab
 
 REPEATS = 50
+COPIES = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
 PAUSES = {"a hand": 300, "at speed": 60}  # milliseconds between two clicks
 SCENARIOS = {
     "12 cards": (
@@ -211,15 +212,19 @@ TOGGLE = """async (times) => {
 }"""
 
 
+def scenario_of(code: str, folder: str) -> Any:
+    """Return a scenario of a file, so that its code can be read."""
+    source, names = Path(folder) / "scenario.py", {"torch": torch}
+    source.write_text(code)
+    exec(compile(code, str(source), "exec"), names)
+    return names["scenario"]
+
+
 def exported(code: str) -> list[list[float]]:
     """Milliseconds of a toggle in an exported page: the handler, and with layout."""
-    names: dict[str, object] = {"torch": torch}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        source = Path(folder) / "scenario.py"
-        source.write_text(code)
-        exec(compile(code, str(source), "exec"), names)  # a file, so that the page has a listing
-        copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
-        gv.export(gv.explore(names["scenario"], copy=copies), Path(folder) / "page.html")  # type: ignore[call-overload]
+        live = gv.explore(scenario_of(code, folder), copy=COPIES)
+        gv.export(live, Path(folder) / "page.html")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"file://{folder}/page.html")
@@ -231,17 +236,13 @@ def exported(code: str) -> list[list[float]]:
 
 def filling(code: str) -> list[float]:
     """Milliseconds of filling in what the controls of a scenario chose, once for each state."""
-    names: dict[str, Any] = {"torch": torch}
-    copies = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "scenario.py"
-        source.write_text(code)
-        exec(compile(code, str(source), "exec"), names)
+        scenario = scenario_of(code, folder)
         for repeat in range(REPEATS):
             name = ("detach", "clone")[repeat % 2]
             start = time.perf_counter()
-            fill_in(names["scenario"], {"copy": (name, copies[name])})
+            fill_in(scenario, {"copy": (name, COPIES[name])})
             found.append(time.perf_counter() - start)
     return found
 

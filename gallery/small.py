@@ -19,7 +19,7 @@ HEALTHY = {
     "lora_checkpoint": "LoRA on a frozen base, with checkpointing",
     "encoder_decoder": "An encoder and a decoder",
     "actor_critic": "Actor and critic on one trunk, the critic detached",
-    "training_loop": "Three epochs with an evaluation each: one of 21 rounds is drawn",
+    "training_loop": "Three epochs with an evaluation each: one of 21 iterations is drawn",
     "ppo": "Sixteen minibatches of a clipped policy gradient, the critic detached",
     "contrastive": "Two towers and a contrastive loss",
     "multi_task": "Heads side by side",

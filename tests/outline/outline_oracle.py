@@ -278,7 +278,7 @@ def norms_on_arrows(
     what one call of a module returned and all its users stand in one card. Return what is wrong,
     and how many numbers were compared."""
     operations = drawn.fitting.operations
-    tree = ModuleTree(operations)  # of all rounds of a loop, of which one is drawn
+    tree = ModuleTree(operations)  # of all iterations of a loop, of which one is drawn
     owner = _owners(drawn)
     returned: dict[int, torch.Tensor] = {}
     numbers: Counter[str] = Counter()

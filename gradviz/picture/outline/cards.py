@@ -568,10 +568,10 @@ class Cards:
         return self._titled(name or code or grey, visible(grey, LONG_CODE), self._trend(last))
 
     def _trend(self, start: Operation) -> str:
-        """Return the value of a loss; where its round stands for others, from the first on."""
+        """Return the value of a loss; where its iteration stands for others, from the first on."""
         tensor = self.operations.graph.tensor
         value = tensor[start.makes[-1]].values or ""
-        for alike in self.expansion.rounds.drawn:
+        for alike in self.expansion.iterations.drawn:
             first = alike.first(start.at)
             before = None if first is None else tensor[self.operations.all[first].makes[-1]].values
             if before is not None and first != start.at:

@@ -46,7 +46,7 @@ class Heading:
         if not self.weights:
             return Headline(say("outline.no_parameters"))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
-        backwards = [*self._backwards(), *self._rounds()]
+        backwards = [*self._backwards(), *self._iterations()]
         lines = [*backwards, *self._causes(lost), *self._states(), *self._harmless()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
@@ -148,16 +148,16 @@ class Heading:
             return say("outline.backward_at", loss=name, place=place, times=times)
         return say("outline.backward_of", loss=name, times=times)
 
-    def _rounds(self) -> list[tuple[Span, ...]]:
-        """Tell of rounds in which the same happens which of them is drawn."""
+    def _iterations(self) -> list[tuple[Span, ...]]:
+        """Tell of iterations in which the same happens which of them is drawn."""
         found: list[tuple[Span, ...]] = []
-        drawn = self.cards.expansion.rounds.drawn
+        drawn = self.cards.expansion.iterations.drawn
         for k, alike in enumerate(drawn):
-            outer = any(alike.rounds[0][0] in a.rounds[a.chosen] for a in drawn[:k])
+            outer = any(alike.iterations[0][0] in a.iterations[a.chosen] for a in drawn[:k])
             number = alike.chosen + 1
             is_last = number == alike.times
             text = say(
-                "outline.rounds_in_it" if outer else "outline.rounds",
+                "outline.iterations_in_it" if outer else "outline.iterations",
                 n=alike.times,
                 how=say("outline.alike_but" if alike.differ_inside else "outline.all_alike"),
                 which=say("outline.last") if is_last else say("outline.number", k=number),

@@ -95,8 +95,8 @@ class States:
         return "lost" if self.operations.should_get(weight) else "off"
 
     def _fate_here(self, weight: Weight, norm: float, mine: list[Sent]) -> Fate:
-        """Return what became of a parameter's gradient, in a run before the last one of what a card
-        sent then."""
+        """Return what became of a parameter's gradient: of one that a card sent in a run before the
+        last, what it was then."""
         sent = self.operations.filled_from.get(id_of(weight), {}).values()
         last = max((one.run for some in sent for one in some), default=-1)
         if not mine or mine[-1].run == last or math.isnan(norm):
@@ -428,7 +428,7 @@ class States:
         return name or say("outline.nth_backward", n=run + 1)
 
     def _line_of(self, run: int) -> tuple[str, int] | None:
-        """Return the file and line of a backward: in another round of its loop it is the same."""
+        """Return the file and line of a backward, which all iterations of a loop share."""
         call = self.operations.facts.call_of_run.get(run)
         return call.source[:2] if call and call.source else None
 

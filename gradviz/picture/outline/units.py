@@ -16,10 +16,10 @@ from itertools import groupby, islice
 from typing import Any
 
 from gradviz.graph.fading import Fading
+from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
-from gradviz.graph.rounds import Rounds
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
 READERS = 3  # operations that a leaf is shown with, of those that read it
@@ -115,8 +115,8 @@ class Expansion:
     def __init__(self, operations: Operations, asked: Asked = AS_IT_IS) -> None:
         self.operations = operations
         self.facts = operations.facts
-        self.rounds = Rounds(operations, self._looked_at(asked))
-        self.tree = ModuleTree(operations, self.rounds.left_out)
+        self.iterations = Iterations(operations, self._looked_at(asked))
+        self.tree = ModuleTree(operations, self.iterations.left_out)
         self.asked = asked
         self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
         # What ``States`` found out about units, which many tries have in common.
@@ -127,16 +127,16 @@ class Expansion:
         self.is_list: set[int] = set()  # closed calls of lists of equal modules
 
     def _looked_at(self, asked: Asked) -> set[int]:
-        """Return the calls that are looked at: their round is drawn, of several that are alike."""
+        """Return the calls that are looked at: of iterations that are alike, theirs is drawn."""
         states = self.facts.states.get(asked.around, ()) if asked.around is not None else ()
         makers = (self.facts.maker.get(state.id) for state in states)
         return {*asked.points.calls, *(call.id for call in makers if call is not None)}
 
     def calls_beside(self, call: ModuleCall) -> list[int]:
-        """List the calls of a module: all, or, where a round stands for others, those in it."""
+        """List the calls of a module: all, or those in an iteration that stands for others."""
         tree = self.tree
         every = tree.all_calls_of[call.module_id, call.path]
-        among = self.rounds.around(tree.below[call.id][0])
+        among = self.iterations.around(tree.below[call.id][0])
         if among is None:
             return every
         return [i for i in every if i in tree.below and tree.below[i][0] in among]
@@ -485,15 +485,19 @@ class Expansion:
         return self._is_only_root(call_id) or self.interesting[call_id]
 
     def _is_only_root(self, call_id: int) -> bool:
-        """Say whether a call is the only one of a root module with parameters, but for evaluations
-        of it."""
+        """Say whether a call is the only one of a root module, but for evaluations of it and for
+        roots without parameters, as criteria are."""
+        if call_id not in self._root_calls:
+            return False
+        if len(self._root_calls) > 1 and not self._has_parameters(call_id):
+            return False
         root = self.tree.call[call_id].module_id
-        others = [i for i in self._root_calls if i != call_id]
-        return call_id in self._root_calls and all(
-            (i in self.quiet_calls and self.tree.call[i].module_id == root)
-            or not self.tree.weights_below(self.tree.call[i].module_id, "")
-            for i in others
-        )
+        others = (i for i in self._root_calls if i != call_id and self._has_parameters(i))
+        return all(i in self.quiet_calls and self.tree.call[i].module_id == root for i in others)
+
+    def _has_parameters(self, call_id: int) -> bool:
+        call = self.tree.call[call_id]
+        return bool(self.tree.weights_below(call.module_id, call.path))
 
     @cached_property
     def _root_calls(self) -> list[int]:

@@ -1,4 +1,4 @@
-# Three epochs of a classifier, each with an evaluation: 21 rounds of one loop
+# Three epochs of a classifier, each with an evaluation: 21 iterations of one loop
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset

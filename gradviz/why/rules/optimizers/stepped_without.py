@@ -28,8 +28,11 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
     held = [] if case.recording is None else case.recording.held_at_steps()
     every = set[int]().union(*held)
     for module in case.graph.modules if held else ():
-        mine = {p.object_id for p in module.parameters if p.object_id is not None and not p.held}
-        mine |= {p.object_id for p in module.parameters if p.object_id in every}
+        mine = {
+            p.object_id
+            for p in module.parameters
+            if p.object_id is not None and (p.object_id in every or not p.held)
+        }
         left = _left(case, mine - every)
         if not left:
             continue

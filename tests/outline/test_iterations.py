@@ -1,4 +1,4 @@
-"""Rounds of a training loop: alike are those in which torch does the same, and one of them is
+"""Iterations of a training loop: alike are those in which torch does the same, and one of them is
 drawn."""
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from model_scripts import MARKER
 from svg_text import Picture
 
 import gradviz as gv
+from gradviz.graph.iterations import Alike, Iterations
 from gradviz.graph.operations import Operations
-from gradviz.graph.rounds import Alike, Rounds
 from gradviz.picture.outline.scene import Tone
 from gradviz.picture.outline.states import figure
 
-ROUNDS = 7
+TIMES = 7
 LOOP = (
     """\
 import torch
@@ -45,7 +45,7 @@ for k, (x, y) in enumerate(batches):
 {after}
 """
 )
-FAULTS = {  # what happens from one round on
+FAULTS = {  # what happens from one iteration on
     "detach": {"middle": "h = h.detach() if k >= {k} else h"},
     "no_grad": {"middle": "with torch.set_grad_enabled(k < {k}): h = torch.tanh(h)"},
     "frozen": {"begin": "model[0].requires_grad_(k < {k})"},
@@ -61,21 +61,21 @@ def loop(sizes: str = "5, 5, 5, 5, 5, 5, 3", **parts: str) -> Drawn:
 
 
 def times(picture: Drawn) -> list[int]:
-    return [alike.times for alike in Rounds(Operations(picture.graph)).all]
+    return [alike.times for alike in Iterations(Operations(picture.graph)).all]
 
 
-def test_equal_rounds_are_alike_whatever_the_size_of_their_batches() -> None:
+def test_equal_iterations_are_alike_whatever_the_size_of_their_batches() -> None:
     picture = loop()
-    assert times(picture) == [ROUNDS]
+    assert times(picture) == [TIMES]
     text = Picture(picture.svg).headline.text
-    assert f"{ROUNDS} rounds of a loop, all alike: the last is drawn" in text
-    assert f", {ROUNDS} times:" in text
+    assert f"{TIMES} iterations of a loop, all alike: the last is drawn" in text
+    assert f", {TIMES} times:" in text
     text = gv.Figure(picture.graph).text
     first, last = (f"{picture.names['losses'][k]:.4g}" for k in (0, -1))
     assert f"{first} → {last}" in text
 
 
-def test_what_is_drawn_is_the_last_round_with_its_gradients() -> None:
+def test_what_is_drawn_is_the_last_iteration_with_its_gradients() -> None:
     picture = loop()
     drawn_ops = {at for card in picture.fitted.outline.cards for at in card.calls}
     backward = picture.graph.backwards
@@ -86,33 +86,33 @@ def test_what_is_drawn_is_the_last_round_with_its_gradients() -> None:
     assert [row.right for row in body.rows if row.tone is Tone.GETS] == [figure(both)]
 
 
-@pytest.mark.parametrize("k", [1, 3, ROUNDS - 2])
+@pytest.mark.parametrize("k", [1, 3, TIMES - 2])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_round_in_which_something_else_happens_is_none_of_them(fault: str, k: int) -> None:
+def test_a_iteration_in_which_something_else_happens_is_none_of_them(fault: str, k: int) -> None:
     parts = {name: code.format(k=k) for name, code in FAULTS[fault].items()}
     picture = loop(**parts)
-    # rounds alone are no loop
-    assert times(picture) == [n for n in (k, ROUNDS - k) if n > 1]
+    # iterations alone are no loop
+    assert times(picture) == [n for n in (k, TIMES - k) if n > 1]
 
 
 def test_each_operation_of_a_loop_is_in_one_round() -> None:
-    rounds = Rounds(Operations(loop().graph))
-    (alike,) = rounds.all
-    places = [at for some in alike.rounds for at in some]
+    iterations = Iterations(Operations(loop().graph))
+    (alike,) = iterations.all
+    places = [at for some in alike.iterations for at in some]
     assert places == sorted(set(places))
-    assert {*alike.others} == {at for some in alike.rounds[:-1] for at in some}
+    assert {*alike.others} == {at for some in alike.iterations[:-1] for at in some}
     assert len({len(ops) for ops in alike.steps}) == 1
 
 
-def test_a_gradient_from_round_to_round_makes_them_one_computation() -> None:
+def test_a_gradient_from_iteration_to_iteration_makes_them_one_computation() -> None:
     carried = {"middle": "h = h + (kept[-1] if kept else 0); kept.append(h.mean(0))"}
     with pytest.raises(RuntimeError, match="second time"):  # torch says the same
         loop(**carried)
     alone = {"middle": "h = h + (kept[-1] if kept else 0); kept.append(h.mean(0).detach())"}
-    assert times(loop(**alone)) == [ROUNDS - 1]  # the first adds a number
+    assert times(loop(**alone)) == [TIMES - 1]  # the first adds a number
 
 
-def test_rounds_whose_results_are_used_together_are_no_rounds() -> None:
+def test_iterations_whose_results_are_used_together_are_no_iterations() -> None:
     used = {
         "middle": "kept.append((x @ proj).mean())",
         "after": "total = sum(kept); total.backward()",
@@ -120,7 +120,7 @@ def test_rounds_whose_results_are_used_together_are_no_rounds() -> None:
     assert times(loop(**used)) == []
 
 
-def test_rounds_in_rounds() -> None:
+def test_iterations_in_iterations() -> None:
     source = LOOP.format(
         sizes="5, 5, 5", begin="pass", middle="pass", scale="", end="pass", after=""
     )
@@ -131,12 +131,12 @@ def test_rounds_in_rounds() -> None:
     picture = drawn(head + nested, "nested.py")
     assert times(picture) == [4, 3, 3, 3, 3]
     text = gv.Figure(picture.graph).text
-    assert "4 rounds of a loop, all alike: the last is drawn" in text
-    assert "in it 3 rounds, all alike: the last is drawn" in text
+    assert "4 iterations of a loop, all alike: the last is drawn" in text
+    assert "in it 3 iterations, all alike: the last is drawn" in text
     assert text.count("cross_entropy") == 1
 
 
-def test_a_round_of_several_backwards() -> None:
+def test_a_iteration_of_several_backwards() -> None:
     source = (
         """\
 import torch
@@ -161,19 +161,19 @@ for _ in range(5):
     assert [t for t in titles if "call" in t] == [f"Sequential, call {k} of 3" for k in (1, 2, 3)]
 
 
-def test_the_round_that_is_looked_at_is_drawn() -> None:
+def test_the_iteration_that_is_looked_at_is_drawn() -> None:
     picture = loop(end="kept.append(h)")
     third = picture.names["kept"][2]
     operations = Operations(picture.graph)
     calls = [c.id for c in picture.graph.calls if c.function == "tanh"]
-    (alike,) = Rounds(operations, [calls[2 * 2]]).all
+    (alike,) = Iterations(operations, [calls[2 * 2]]).all
     assert alike.chosen == 2
     assert third.shape == (5, 8)
-    (last,) = Rounds(operations).all
-    assert last.chosen == ROUNDS - 1
+    (last,) = Iterations(operations).all
+    assert last.chosen == TIMES - 1
 
 
-def test_a_tensor_of_an_earlier_round_is_looked_at_in_its_round() -> None:
+def test_a_tensor_of_an_earlier_iteration_is_looked_at_in_its_round() -> None:
     lin = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
     kept = []
     with gv.record() as rec:
@@ -187,14 +187,14 @@ def test_a_tensor_of_an_earlier_round_is_looked_at_in_its_round() -> None:
     assert "the last is drawn" in rec.figure(around=kept[-1]).text
 
 
-def test_without_folding_every_round_is_there() -> None:
+def test_without_folding_every_iteration_is_there() -> None:
     graph = loop().graph
     dot = gv.Figure(graph, fold=False).dot.source
-    assert dot.count("NllLossBackward0") >= ROUNDS
+    assert dot.count("NllLossBackward0") >= TIMES
 
 
-def test_no_rounds_without_a_backward() -> None:
-    assert Rounds(Operations(drawn(MARKER + "\nx = 1\n", "x.py").graph)).all == []
+def test_no_iterations_without_a_backward() -> None:
+    assert Iterations(Operations(drawn(MARKER + "\nx = 1\n", "x.py").graph)).all == []
 
 
 def test_first_is_known_by_what_it_does() -> None:
@@ -235,25 +235,36 @@ for k, chosen in enumerate({chosen}):
 MANY = "[(0,), (1, 2), (), (2,), (0, 1, 2), (1,), (0, 2)]"
 
 
-def test_rounds_that_differ_only_inside_of_modules_are_told_so() -> None:
+def test_iterations_that_differ_only_inside_of_modules_are_told_so() -> None:
     picture = drawn(CHOOSING.format(chosen=MANY, scale=""), "choosing.py")
-    (alike,) = Rounds(Operations(picture.graph)).all
+    (alike,) = Iterations(Operations(picture.graph)).all
     assert (alike.times, alike.differ_inside) == (7, True)
     text = gv.Figure(picture.graph).text
-    assert "7 rounds of a loop, alike but for what ran inside of modules: the last is drawn" in text
+    assert (
+        "7 iterations of a loop, alike but for what ran inside of modules: the last is drawn"
+        in text
+    )
     first, last = (f"{picture.names['losses'][k]:.4g}" for k in (0, -1))
     assert f"{first} → {last}" in text
     names = {card.title for card in picture.fitted.outline.cards}
     assert any("experts" in name for name in names), names
 
 
-def test_few_rounds_that_differ_are_all_drawn() -> None:
+def test_few_iterations_that_differ_are_all_drawn() -> None:
     picture = drawn(CHOOSING.format(chosen="[(0,), (1,), (0, 1)]", scale=""), "few.py")
     assert times(picture) == []
 
 
-def test_nan_is_seen_also_where_rounds_differ_inside() -> None:
+def test_nan_is_seen_also_where_iterations_differ_inside() -> None:
     scale = " * (float('nan') if k >= 4 else 1)"
     picture = drawn(CHOOSING.format(chosen=MANY, scale=scale), "nan.py")
-    found = Rounds(Operations(picture.graph)).all
+    found = Iterations(Operations(picture.graph)).all
     assert [(alike.times, alike.differ_inside) for alike in found] == [(4, True), (3, True)]
+
+
+def test_only_iterations_that_differ_are_told_to() -> None:
+    again = "\nfor k in range(5):\n    loss = model(torch.ones(2, 4), (0,)).pow(2).mean()\n"
+    again += "    opt.zero_grad(); loss.backward(); opt.step()\n"
+    picture = drawn(CHOOSING.format(chosen=MANY, scale="") + again, "both.py")
+    found = Iterations(Operations(picture.graph)).all
+    assert [(alike.times, alike.differ_inside) for alike in found] == [(7, True), (5, False)]

@@ -1,9 +1,9 @@
-"""Rounds: one training step after the other in which the same happens. Knows no torch.
+"""Iterations: one training step after the other in which the same happens. Knows no torch.
 
-A round holds the operations of one pass of a loop that ran a backward. Rounds are alike where the
-same happens in them: ``graph/sameness.py``. Where too many would be left that differ, what ran
-inside of modules is not compared, as of a model that chooses its experts; that is told. No gradient
-goes from one round into another: then they are one computation, and not rounds.
+An iteration holds the operations of one pass of a loop that ran a backward. Iterations are alike
+where the same happens in them: ``graph/sameness.py``. Where too many would be left that differ,
+what ran inside of modules is not compared, as of a model that chooses its experts; that is told.
+Where a gradient goes from one into another, they are one computation, and none of these.
 """
 
 from __future__ import annotations
@@ -16,55 +16,55 @@ from typing import NamedTuple
 from gradviz.graph.operations import Operations
 from gradviz.graph.sameness import Sameness, Step
 
-SEVERAL = 3  # backwards, of those that are drawn, before rounds that differ inside are alike
-TIMES = 2  # that the same happens, and that are rounds
-BACKWARDS = 8  # in one round at most
+SEVERAL = 3  # backwards, of those that are drawn, before iterations that differ inside are alike
+TIMES = 2  # that the same happens, and that are iterations
+BACKWARDS = 8  # in one iteration at most
 
 
 class Alike(NamedTuple):
-    """Rounds that are alike.
+    """Iterations that are alike.
 
     Attributes:
-        rounds: the operations of each round, as ranges of their places, without gaps between them.
-        steps: what is alike of these: the k-th of one round does what the k-th of another does;
+        iterations: the operations of each, as ranges of their places, without gaps.
+        steps: what is alike of these: the k-th of one iteration does what the k-th of another does;
             without what only prepares data.
-        chosen: which of the rounds stands for all, from 0.
+        chosen: which of the iterations stands for all, from 0.
         differ_inside: whether what ran inside of modules was not compared, and differs.
     """
 
-    rounds: tuple[range, ...]
+    iterations: tuple[range, ...]
     steps: tuple[tuple[int, ...], ...]
     chosen: int
     differ_inside: bool = False
 
     @property
     def times(self) -> int:
-        """How many rounds there are."""
-        return len(self.rounds)
+        """How many iterations there are."""
+        return len(self.iterations)
 
     def first(self, at: int) -> int | None:
-        """Return the operation of the first round that does what this one of the chosen does; None:
-        it is none of these."""
+        """Return the operation of the first iteration that does what this one of the chosen does;
+        None: it is none of these."""
         chosen = self.steps[self.chosen]
         return self.steps[0][chosen.index(at)] if at in chosen else None
 
     @property
     def others(self) -> Iterator[int]:
-        """Go through the operations of the rounds that the chosen one stands for."""
-        return (at for k, some in enumerate(self.rounds) if k != self.chosen for at in some)
+        """Go through the operations of the iterations that the chosen one stands for."""
+        return (at for k, some in enumerate(self.iterations) if k != self.chosen for at in some)
 
 
-class Rounds:
-    """The rounds of a recording.
+class Iterations:
+    """The iterations of a recording.
 
     Args:
         operations: of the recording.
-        wanted: ids of calls that are looked at: the last round with one of them is chosen, else the
-            last one.
+        wanted: ids of calls that are looked at: the last iteration with one of them is chosen, else
+            the last one.
 
     Example:
         >>> from gradviz.graph.records import Graph
-        >>> Rounds(Operations(Graph())).all
+        >>> Iterations(Operations(Graph())).all
         []
     """
 
@@ -75,7 +75,7 @@ class Rounds:
 
     @cached_property
     def all(self) -> list[Alike]:
-        """Every sequence of rounds that are alike, in order; of loops in loops the outer ones
+        """Every sequence of iterations that are alike, in order; of loops in loops the outer ones
         first."""
         if len(self.operations.graph.backwards) < TIMES:
             return []
@@ -85,10 +85,16 @@ class Rounds:
         coarse = self._found(self.sameness.whole_calls)
         if self._backwards_outside(coarse) >= self._backwards_outside(found):
             return found
-        return [alike._replace(differ_inside=True) for alike in coarse]
+        return [alike._replace(differ_inside=self._differ(alike)) for alike in coarse]
+
+    def _differ(self, alike: Alike) -> bool:
+        """Say whether iterations differ in what ran inside of modules."""
+        steps = [step for step in self.sameness.steps if not step.has_backward]
+        keys = [tuple(s.key for s in steps if s.at in some) for some in alike.iterations]
+        return len(set(keys)) > 1
 
     def _found(self, steps: list[Step]) -> list[Alike]:
-        """Return the rounds that are alike in these steps."""
+        """Return the iterations that are alike in these steps."""
         found: list[Alike] = []
         while loops := list(self._loops(steps)):
             found = [*(self._alike(steps, edges) for edges in loops), *found]
@@ -96,30 +102,30 @@ class Rounds:
         return found
 
     def _backwards_outside(self, found: list[Alike]) -> int:
-        """Count the backwards that begin in no round for which another one stands."""
+        """Count the backwards that begin in no iteration for which another one stands."""
         left_out = {at for alike in found for at in alike.others}
         return len({*self.operations.starts} - left_out)
 
     @cached_property
     def left_out(self) -> frozenset[int]:
-        """The operations of the rounds for which another one stands."""
+        """The operations of the iterations for which another one stands."""
         return frozenset(at for alike in self.all for at in alike.others)
 
     @cached_property
     def drawn(self) -> list[Alike]:
-        """The rounds that are alike of which one is not left out itself."""
-        return [a for a in self.all if not self.left_out.issuperset(a.rounds[a.chosen])]
+        """The iterations that are alike of which one is not left out itself."""
+        return [a for a in self.all if not self.left_out.issuperset(a.iterations[a.chosen])]
 
     def around(self, at: int) -> range | None:
-        """Return the innermost drawn round in which an operation ran; None: it is in none."""
-        chosen = (alike.rounds[alike.chosen] for alike in reversed(self.drawn))
+        """Return the innermost drawn iteration in which an operation ran; None: it is in none."""
+        chosen = (alike.iterations[alike.chosen] for alike in reversed(self.drawn))
         return next((some for some in chosen if at in some), None)
 
     # --- what happens again -----------------------------------------------------------------------
 
     def _loops(self, steps: list[Step]) -> Iterator[list[int]]:
-        """Go through the loops of these steps: between which of them the rounds lie, that before
-        the first and that behind the last included."""
+        """Go through the loops of these steps: between which of them the iterations lie, that
+        before the first and that behind the last included."""
         marks = [k for k, step in enumerate(steps) if step.has_backward]
         after = 0  # the first step that no loop has yet
         for n, mark in enumerate(marks):
@@ -129,8 +135,8 @@ class Rounds:
                 after = edges[-1]
 
     def _edges(self, steps: list[Step], marks: list[int], after: int) -> list[int]:
-        """Return the edges of the rounds of which the first of these backwards is part; none where
-        nothing comes again."""
+        """Return the edges of the iterations of which the first of these backwards is part; none
+        where nothing comes again."""
         for mark in marks[1 : BACKWARDS + 1]:
             period = mark - marks[0]
             first, end = _again(steps, marks[0], period, after)
@@ -141,10 +147,10 @@ class Rounds:
         return []
 
     def _alike(self, steps: list[Step], edges: list[int]) -> Alike:
-        rounds = tuple(range(a, b) for a, b in pairwise(self._places(steps, edges)))
+        iterations = tuple(range(a, b) for a, b in pairwise(self._places(steps, edges)))
         ops = tuple(tuple(at for step in steps[a:b] for at in step.ops) for a, b in pairwise(edges))
-        looked_at = [k for k, some in enumerate(rounds) if not self.wanted.isdisjoint(some)]
-        return Alike(rounds, ops, looked_at[-1] if looked_at else len(rounds) - 1)
+        looked_at = [k for k, some in enumerate(iterations) if not self.wanted.isdisjoint(some)]
+        return Alike(iterations, ops, looked_at[-1] if looked_at else len(iterations) - 1)
 
     def _joined(self, steps: list[Step], loops: list[list[int]]) -> list[Step]:
         """Return the steps with one for each loop."""
@@ -160,7 +166,7 @@ class Rounds:
 
     def _places(self, steps: list[Step], edges: list[int]) -> tuple[int, ...]:
         """Return the first operation from each of these steps on; what prepares its data is part of
-        a round."""
+        an iteration."""
         ends = len(self.operations.all)
         found = []
         for k in edges:
@@ -171,13 +177,13 @@ class Rounds:
         return tuple(found)
 
     def _are_connected(self, places: tuple[int, ...]) -> bool:
-        """Say whether a gradient can go from one round, or from what comes after, into another."""
+        """Say whether a gradient can go into an iteration from another, or from what follows."""
         operations = self.operations
-        round_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
+        iteration_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
         users = operations.users
         return any(
-            operations.tracked[at] and round_of.get(user) != k and self._goes_back(at, user)
-            for at, k in round_of.items()
+            operations.tracked[at] and iteration_of.get(user) != k and self._goes_back(at, user)
+            for at, k in iteration_of.items()
             for user in users[at]
         )
 
