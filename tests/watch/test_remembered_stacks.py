@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-import programs
 import pytest
 import torch
-from oracle import record_program
 from sampling import sampled
-from test_usual_calls import numbered
+from test_usual_calls import BLOCK, PROGRAMS, in_programs, numbered
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 import gradviz as gv
 from gradviz.watch.stack import Frames
-
-PROGRAMS, BLOCK = 400, 50
 
 
 @pytest.fixture(autouse=True)
@@ -259,14 +254,5 @@ def test_a_training_loop(monkeypatch):
 
 @pytest.mark.parametrize("first", sampled(range(0, PROGRAMS, BLOCK), 2))
 def test_random_programs(first, monkeypatch):
-    def run():
-        torch.manual_seed(0)
-        return record_program(program, "<program>")[1]
-
-    found = 0
-    for seed in range(first, first + BLOCK):
-        program = programs.build(programs.statement_seeds(seed))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found += compared(run, monkeypatch)
+    found = in_programs(first, lambda run: compared(run, monkeypatch))
     assert found  # else this compares nothing

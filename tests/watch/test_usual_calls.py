@@ -60,10 +60,9 @@ def filled_memory():
     torch.use_deterministic_algorithms(False)
 
 
-@WAYS
-@pytest.mark.parametrize("first", sampled(range(0, PROGRAMS, BLOCK), 2))
-@pytest.mark.usefixtures("filled_memory")
-def test_random_programs(first, without, monkeypatch):
+def in_programs(first, compared):
+    """How much was compared in a block of random programs, each recorded by a function of nothing."""
+
     def run():
         torch.manual_seed(0)
         return record_program(program, "<program>")[1]
@@ -73,7 +72,15 @@ def test_random_programs(first, without, monkeypatch):
         program = programs.build(programs.statement_seeds(seed))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found += compared(run, without, monkeypatch)
+            found += compared(run)
+    return found
+
+
+@WAYS
+@pytest.mark.parametrize("first", sampled(range(0, PROGRAMS, BLOCK), 2))
+@pytest.mark.usefixtures("filled_memory")
+def test_random_programs(first, without, monkeypatch):
+    found = in_programs(first, lambda run: compared(run, without, monkeypatch))
     assert found > 2 * BLOCK  # else this compares nothing
 
 
