@@ -5,9 +5,9 @@ Each program is run in a notebook's shell of its own, in a process of its own: p
 under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bare and with the names
 that the asker named. Prints every answer as it fell; a reader judges them. The questions of
 ``real_blind``, ``real_blind2``, ``real_blind3`` and ``real_blind4`` were kept aside, each run once
-when the rules of its day were written, the fourth in two halves. ``healthy`` are programs in which
-nothing is wrong, each of which asserts so at its end: an answer that names a fault there is a false
-alarm.
+when the rules of its day were written, the fourth in two halves; those of ``real_blind5`` are kept
+aside and not run yet. ``healthy`` are programs in which nothing is wrong, each of which asserts so at
+its end: an answer that names a fault there is a false alarm.
 """
 
 from __future__ import annotations

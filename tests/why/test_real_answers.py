@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_real_truth import FOLDERS, HERE, questions
+from test_real_truth import ASKED, HERE, questions
 from trial_table import HOW, PAGE, VERDICTS, judged, no_longer_right, page
 
 TRIAL = Path(__file__).with_name("real_trial.py")
@@ -21,14 +21,14 @@ def test_the_page_is_what_the_judgements_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", ASKED)
 def test_every_question_is_judged(folder: str) -> None:
     told = judged(folder)
     assert set(told) == {q.fields["id"] for q in questions(folder)}
     assert {told[name][how]["verdict"] for name in told for how in HOW} <= set(VERDICTS)
 
 
-@pytest.mark.parametrize("folder", FOLDERS[3:])
+@pytest.mark.parametrize("folder", ASKED[3:])
 def test_what_was_judged_is_what_was_answered(folder: str) -> None:
     """Of the sets before the third only verdicts are kept, no reasons."""
     text = (HERE / folder / "answers.txt").read_text(encoding="utf-8")

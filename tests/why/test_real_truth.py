@@ -2,8 +2,9 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind``, ``real_blind2``, ``real_blind3`` and ``real_blind4`` (each kept aside, and
-run once; of the fourth one half and later the other) has for each; the ``healthy`` of the third and
-of the fourth hold more programs that look odd and are meant so:
+run once; of the fourth one half and later the other) and ``real_blind5`` (kept aside, not run yet)
+has for each; the ``healthy`` of the third and of those after it hold more programs that look odd and
+are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -90,7 +91,7 @@ def questions(folder: str) -> list[Question]:
     ]
 
 
-FOLDERS = (
+ASKED = (
     "real",
     "real_blind",
     "real_blind2",
@@ -99,8 +100,9 @@ FOLDERS = (
     "real_blind4",
     "real_blind4/healthy",
 )
-OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4 = map(questions, FOLDERS)
-ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4]
+FOLDERS = (*ASKED, "real_blind5", "real_blind5/healthy")
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5 = map(questions, FOLDERS)
+ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4, *BLIND5, *HEALTHY5]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -177,18 +179,20 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_four_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_five_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
     assert len(BLIND3) >= 48
     assert len(BLIND4) >= 67
     assert len(HEALTHY4) >= 19
-    assert {question.kind for question in (*HEALTHY3, *HEALTHY4)} == {"healthy"}
+    assert len(BLIND5) >= 40
+    assert len(HEALTHY5) >= 12
+    assert {question.kind for question in (*HEALTHY3, *HEALTHY4, *HEALTHY5)} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15
-    for aside in (BLIND, BLIND2, BLIND3, BLIND4):
+    for aside in (BLIND, BLIND2, BLIND3, BLIND4, [*BLIND5, *HEALTHY5]):
         for kind, number in kinds.items():
             share = sum(question.kind == kind for question in aside) / len(aside)
             assert abs(share - number / len(ALL)) < 0.15, kind

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from test_real_truth import FOLDERS, HERE, Question, questions
+from test_real_truth import ASKED, HERE, Question, questions
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -265,7 +265,7 @@ def _causes(names: list[str], how: str, told: dict[str, dict[str, Any]]) -> str:
 
 def page() -> str:
     """Return the page."""
-    raw = ", ".join(f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in FOLDERS)
+    raw = ", ".join(f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in ASKED)
     return HEAD.format(raw=raw) + "\n".join(
         [
             *_part(
