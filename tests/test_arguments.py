@@ -130,6 +130,7 @@ TABLE: dict[str, tuple[Callable[[World, Any], Any], set[str]]] = {
     "record(max_events)": (lambda w, v: gv.record(max_events=v), {"int"}),
     "record(values)": (lambda w, v: gv.record(values=v), {"bool"}),
     "record(summaries)": (lambda w, v: gv.record(summaries=v), {"bool"}),
+    "explore(summaries)": (lambda w, v: gv.explore(summaries=v), {"bool"}),
     "Recording.at(step)": (lambda w, v: w.rec.at(v), {"zero", "int"}),
     "Recording.find(tensor)": (lambda w, v: w.rec.find(v), {"tensor", "number tensor"}),
     "Recording.memory_of(tensor)": (lambda w, v: w.rec.memory_of(v), {"tensor", "number tensor"}),

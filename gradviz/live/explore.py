@@ -194,11 +194,13 @@ class Run(Fields):
         chosen: dict[str, tuple[str, Any]],
         listing: Listing | None,
         filled: Filled | None = None,
+        *,
+        summaries: bool = False,
     ) -> None:
         self.written, self.filled = listing, filled
         self.listing = _filled_listing(listing, filled)
         self.labels = {name: label for name, (label, _) in chosen.items()}
-        self.recording = record()
+        self.recording = record(summaries=summaries)
         if listing is not None and filled is not None and filled.lines:
             bodies = {name: _body(value) for name, (_, value) in chosen.items()}
             self.recording.reading = Reading(listing.file, filled, bodies)
@@ -403,9 +405,15 @@ class Exploration(Fields):
         [{'factor': '0'}, {'factor': '2'}]
     """
 
-    def __init__(self, function: Callable[..., Any], abbreviations: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        abbreviations: dict[str, Any],
+        *,
+        summaries: bool = False,
+    ) -> None:
         functools.update_wrapper(self, function)
-        self._function = function
+        self._function, self._summaries = function, summaries
         self._controls = _controls(function, abbreviations)
         self._begin = ambient()  # sets back to now
         self._turns = Turns(self._take_turn)
@@ -750,7 +758,7 @@ class Exploration(Fields):
     def _new_run(self, chosen: dict[str, tuple[str, Any]]) -> Run:
         """Return a run that is still to be performed, with its code filled in."""
         filled = fill_in(self._function, chosen) if self._listing else None
-        return Run(chosen, self._listing, filled)
+        return Run(chosen, self._listing, filled, summaries=self._summaries)
 
     def states(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
         """Run every combination of the controls, the last control changing fastest.
@@ -940,10 +948,14 @@ class Exploration(Fields):
 
 
 @overload
-def explore(function: Callable[..., Any], /, **abbreviations: Any) -> Exploration: ...
+def explore(
+    function: Callable[..., Any], /, *, summaries: bool = False, **abbreviations: Any
+) -> Exploration: ...
 @overload
-def explore(**abbreviations: Any) -> Callable[[Callable[..., Any]], Exploration]: ...
-def explore(function: Any = None, /, **abbreviations: Any) -> Any:
+def explore(
+    *, summaries: bool = False, **abbreviations: Any
+) -> Callable[[Callable[..., Any]], Exploration]: ...
+def explore(function: Any = None, /, *, summaries: bool = False, **abbreviations: Any) -> Any:
     """Put controls over a scenario: each change runs the function again and shows what autograd
     did.
 
@@ -954,13 +966,15 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
         abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool,
             (min, max), a ``range``, a list or dict of choices (also of functions), a widget, or one
             of ``gv.controls``. A parameter that is left out takes its default as the abbreviation.
+        summaries: tell of larger tensors too how their numbers are spread, as ``gv.record`` does;
+            it is no control.
 
     Returns:
         An Exploration, or a decorator that makes one.
 
     Raises:
-        GradvizError: a parameter has no control or a control no parameter, or ipywidgets or
-            anywidget is missing.
+        GradvizError: a parameter has no control or a control no parameter, ``summaries=`` is
+            neither True nor False, or ipywidgets or anywidget is missing.
 
     Example:
         >>> import torch
@@ -975,9 +989,10 @@ def explore(function: Any = None, /, **abbreviations: Any) -> Any:
     """
     if absent := missing():
         raise GradvizError(say("live.missing", missing=absent))
+    given.flag("summaries=", summaries)
 
     def explored(function: Callable[..., Any]) -> Exploration:
-        exploration = Exploration(function, abbreviations)
+        exploration = Exploration(function, abbreviations, summaries=summaries)
         if _kernel() is not None:
             exploration._ipython_display_()
         return exploration

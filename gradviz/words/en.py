@@ -2774,6 +2774,7 @@ OUTLINE = {
     "sign_can": "can get one",
     "sign_opened": "frame: opened module",
     "sign_number": "number: norm of a gradient",
+    "sign_bins": "blue bars: values of what leaves a card",
     "region": "{mode} · {place}",
     # of a graph that was not recorded: picture/outline/unrecorded.py
     "leaf": "leaf",

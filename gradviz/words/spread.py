@@ -56,8 +56,25 @@ def told(summary: Summary) -> str:
     >>> told(Summary(9, 0.5, 1.25, -1.0, 2.0, 3, 0, 0, (4, 5)))
     '▇█ 0.5 ± 1.25 · -1 … 2 · 3 zeros'
     """
-    line = _listed(_numbers(summary, with_range=True))
-    drawn = blocks(summary.bins)
+    return with_blocks(numbers(summary), summary.bins)
+
+
+def numbers(summary: Summary) -> str:
+    """Tell in one line how the numbers are spread, beside a histogram that is drawn.
+
+    >>> numbers(Summary(9, 0.5, 1.25, -1.0, 2.0, 3, 0, 0, (4, 5)))
+    '0.5 ± 1.25 · -1 … 2 · 3 zeros'
+    """
+    return _listed(_numbers(summary, with_range=True))
+
+
+def with_blocks(line: str, bins: Sequence[int]) -> str:
+    """Put a histogram in letters before what is told of it.
+
+    >>> with_blocks("0.5 ± 1.25", (4, 5)), with_blocks("all are 1", ())
+    ('▇█ 0.5 ± 1.25', 'all are 1')
+    """
+    drawn = blocks(bins)
     return say("spread.drawn", line=line, blocks=drawn) if drawn else line
 
 

@@ -11,6 +11,7 @@ import gradviz as gv
 from gradviz.graph.records import Summary
 from gradviz.picture import state, theme
 from gradviz.picture.figure import Figure
+from gradviz.picture.outline.scene import Tone
 from gradviz.words import spread
 
 
@@ -28,7 +29,7 @@ def figure() -> Figure:
 
 
 def bars(svg: str) -> list[str]:
-    return re.findall(rf'<polygon fill="{theme.BAR}"', svg)
+    return re.findall(rf'<polygon fill="{theme.BAR}" stroke="(?:none|transparent)"', svg)
 
 
 def test_a_card_has_a_bar_for_each_step_that_has_numbers() -> None:
@@ -82,6 +83,64 @@ def test_a_chip_stands_beside_the_shape_all_the_same() -> None:
     leaf = float(re.search(r'y="(-?[\d.]+)"[^>]*>leaf<', svg)[1])  # type: ignore[index]
     assert abs(shape - leaf) < 3
     assert rows["5.5 ± 3.61 · 1 zero"] > shape + 10
+
+
+def recorded_model(summaries: bool, x: torch.Tensor) -> gv.Recording:
+    torch.manual_seed(0)
+    block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), block, torch.nn.Linear(8, 3))
+    with gv.record(summaries=summaries) as rec:
+        net(x).pow(2).mean().backward()
+    return rec
+
+
+def test_in_an_outline_a_card_tells_of_what_leaves_it() -> None:
+    x = torch.linspace(-1, 1, 24).reshape(6, 4)
+    rec = recorded_model(True, x)
+    drawn = rec.figure()
+    assert drawn.outlined is not None
+    blocks = [card for card in drawn.outlined.outline.cards if card.path.endswith("2")]
+    row = next(row for card in blocks for row in card.rows if row.bins)
+    call = rec.graph.call[blocks[0].calls[-1]]
+    summary = rec.graph.tensor[call.outputs[0]].summary
+    assert summary is not None
+    assert (row.left[0].text, row.bins) == (spread.numbers(summary), summary.bins)
+    assert sum(row.bins) == 6 * 8
+    assert f"\n    {spread.told(summary)}\n" in drawn.text
+    told = [row for card in drawn.outlined.outline.cards for row in card.rows if row.bins]
+    steps = [n for row in told for n in row.bins if n]
+    assert len(bars(drawn.svg)) == len(steps)
+    assert "blue bars" in drawn.svg
+
+
+def test_in_an_outline_nan_is_counted_in_a_row_of_alarm() -> None:
+    x = torch.linspace(-1, 1, 24).reshape(6, 4)
+    x[0, 0] = torch.nan
+    drawn = recorded_model(True, x).figure()
+    assert drawn.outlined is not None
+    rows = [row for card in drawn.outlined.outline.cards for row in card.rows]
+    alarms = [row.left[0].text for row in rows if row.tone is Tone.ALARM]
+    assert {"8 NaN", "3 NaN"} <= {*alarms}  # a row of six is lost: of 8 numbers, and of 3
+
+
+def test_an_outline_whose_numbers_were_not_read_tells_none() -> None:
+    x = torch.linspace(-1, 1, 24).reshape(6, 4)
+    drawn = recorded_model(False, x).figure()
+    assert bars(drawn.svg) == []
+    assert "blue bars" not in drawn.svg
+
+
+def test_a_panel_tells_it_where_it_was_asked_to() -> None:
+    def scenario(scale: int) -> None:
+        w = torch.arange(12.0, requires_grad=True)
+        (w * scale).sum().backward()
+
+    asked = gv.explore(summaries=True, scale=[1, 3])(scenario)
+    assert "0 … 11" in asked.tensors["w"]["value"]
+    assert "\n    ████████████ 16.5 ± 10.8 · 0 … 33 · 1 zero\n" in asked.set(scale=3).text
+    assert bars(asked.figure.svg)
+    plain = gv.explore(scale=[1, 3])(scenario)
+    assert plain.tensors["w"]["value"] == "shape [12]"
 
 
 @pytest.mark.parametrize(

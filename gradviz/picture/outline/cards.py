@@ -16,6 +16,7 @@ from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.leaves import leaf_rows, leaf_title
 from gradviz.picture.outline.links import Link, Links, Pair
 from gradviz.picture.outline.loops import parts_of
+from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
 from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
@@ -320,8 +321,8 @@ class Cards:
     def _rows(self, place: int, unit: Unit) -> list[Row]:
         if unit.kind is Kind.LEAF:
             return leaf_rows(unit, self.operations, self.links)
-        title = self._title(unit)
-        rows = [title, *self._listed_rows(place, unit), *self.states.rows(place)]
+        rows = [self._title(unit), *self._number_rows(unit)]
+        rows += [*self._listed_rows(place, unit), *self.states.rows(place)]
         if place in self.children and unit.kind is Kind.CALL:
             rows += self._children_rows(unit)
         return rows
@@ -334,9 +335,7 @@ class Cards:
             return self._titled(name, "", self._shape(unit.tensor_id))
         if unit.kind is Kind.UNUSED:
             return self._titled(enumerated(unit.unused), say("outline.not_called"), "")
-        tracked = [at for at in unit.ops if self.operations.tracked[at]]
-        last = self.operations.all[(tracked or unit.ops)[-1]]  # untracked: labels for a loss
-        shape = self._shape(last.makes[0])  # the others were written
+        shape = self._shape(self._made_by(unit))
         if unit.merged is Merged.LOOP:
             return self._loop_title(unit, shape)
         if unit.merged is Merged.ROWS and not unit.calls:
@@ -356,6 +355,22 @@ class Cards:
             }[unit.part]()
             return self._titled(self.short(call), part, shape)
         return self._call_title(unit, shape)
+
+    def _made_by(self, unit: Unit) -> int | None:
+        """Return the tensor that leaves a card: that of which the title tells the shape."""
+        if not unit.ops:
+            return unit.tensor_id
+        tracked = [at for at in unit.ops if self.operations.tracked[at]]
+        last = self.operations.all[(tracked or unit.ops)[-1]]  # untracked: labels for a loss
+        return last.makes[0]  # the others were written
+
+    def _number_rows(self, unit: Unit) -> list[Row]:
+        """Tell how the numbers of what leaves a card are spread, where they were read; nothing of
+        cards side by side, which make a tensor each."""
+        tensor_id = self._made_by(unit)
+        if tensor_id is None or unit.merged is Merged.SIDE:
+            return []
+        return number_rows(self.operations.graph.tensor[tensor_id].summary)
 
     def _titled(self, name: str, grey: str, right: str, shorter: tuple[str, ...] = ()) -> Row:
         spans = [Span(visible(name, CODE), "name")]

@@ -10,6 +10,7 @@ Text of the user's only ever stands in HTML-like labels, through ``escape``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -55,6 +56,7 @@ INDENT = 18  # points, of what goes on from the line above
 STRIP_WIDTH, SCISSORS = 520, 12
 MANY = 40  # parts of the strip that may be narrower
 BAR_WIDTH, BARS_HEIGHT = 40, 13
+BIN_WIDTH = 4  # points, of a bar in a histogram and the gap behind it
 INSET = 5  # points between a card's edge and its rail: the border, and the padding of a cell
 FILLER = 4  # points, the least that a cell takes: twice its padding
 CHART_HEIGHT = 36
@@ -386,7 +388,7 @@ def _row(each: Row, width: int, whole: int) -> str:
 
 def _with_less(row: Row) -> Iterator[Row]:
     """Go through a row with less and less at its right."""
-    row = row._replace(bars=(), bar=None)
+    row = row._replace(bars=(), bar=None, bins=())
     yield row
     if row.right and not any(c.isdigit() for c in row.right):
         row = row._replace(right="")
@@ -417,6 +419,8 @@ def _right_cells(each: Row) -> list[tuple[int, str]]:
         found.append((BAR_WIDTH + 6, _bar(each.bar)))
     if each.bars:
         found.append((7 * len(each.bars) + 6, _bars(each.bars)))
+    if each.bins:
+        found.append((BIN_WIDTH * len(each.bins) + 6, _histogram(each.bins)))
     return found
 
 
@@ -440,6 +444,17 @@ def _chart(shares: Sequence[float], width: int) -> str:
         rows = [row(fixed(wide, high, bgcolor=fill)) for high, fill in parts if high]
         columns.append(cell(table(*rows), width=max(right - left, 1), align="left"))
     return table(row(*columns))
+
+
+def _histogram(bins: Sequence[int]) -> str:
+    """Write a histogram as it stands on a card of one tensor. What is of some has a bar."""
+    columns = []
+    for n in bins:
+        full = math.ceil(n * BARS_HEIGHT / max(bins))
+        parts = ((BARS_HEIGHT - full, theme.BAR_BED), (full, theme.BAR))
+        rows = [row(fixed(BIN_WIDTH - 1, high, bgcolor=fill)) for high, fill in parts if high]
+        columns.append(cell(table(*rows), width=BIN_WIDTH))
+    return cell(table(row(*columns)))
 
 
 def _bars(shares: Iterable[float]) -> str:
@@ -679,11 +694,17 @@ def _signs(outline: Outline) -> str:
         bar = row(cell(width=RAIL, height=looks.ENDS_HEIGHT, bgcolor=looks.STOP))
         bed = row(cell(width=RAIL, height=10, **looks.RAILS[comes]))
         found.append(_sign(cell(table(bar, bed), width=RAIL), end))
-    if any(frame.kind == "opened" for frame in outline.frames):
-        found.append(_words(say("outline.sign_opened")))
-    if outline.measured:
-        found.append(_words(say("outline.sign_number")))
-    return "".join(found)
+    return "".join(found) + _signs_in_words(outline)
+
+
+def _signs_in_words(outline: Outline) -> str:
+    """Write those signs of the legend that have no rail beside them."""
+    there = {
+        "outline.sign_opened": any(frame.kind == "opened" for frame in outline.frames),
+        "outline.sign_number": outline.measured,
+        "outline.sign_bins": any(each.bins for card in outline.cards for each in card.rows),
+    }
+    return "".join(_words(say(key)) for key, is_there in there.items() if is_there)
 
 
 def _legend_row(cells: str) -> str:

@@ -24,6 +24,7 @@ from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
 from gradviz.picture.outline.units import NOT_LOST, Expansion, Kind
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
+from gradviz.words.spread import with_blocks
 
 TOY = 12  # operations that are still drawn one by one
 LINES = 60  # of the text
@@ -302,5 +303,5 @@ def _line_from(title: str, arrows: list[Arrow]) -> str:
 
 def text_of(row: Row) -> str:
     """Return a row as one line of text."""
-    left = "  ".join(span.text for span in row.left)
+    left = with_blocks("  ".join(span.text for span in row.left), row.bins)
     return "  ".join(part for part in (left, row.middle, row.right) if part)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.units import Unit, function_of
@@ -32,7 +33,8 @@ def leaf_rows(unit: Unit, operations: Operations, links: Links) -> list[Row]:
     """Return the rows of a parameter's card: what became of its gradient, its AccumulateGrad, and
     of several operations that use it what each adds."""
     weight = weight_of(unit, operations)
-    rows = [leaf_title(unit, operations), _state(weight, operations)]
+    summary = operations.graph.tensor[unit.tensor_id or 0].summary
+    rows = [leaf_title(unit, operations), *number_rows(summary), _state(weight, operations)]
     if weight.fate is Fate.FROZEN:
         return rows
     rows.append(Row(Tone.GRAD_FN, (Span(say("outline.leaf_fills", name=weight.name)),)))

@@ -56,6 +56,7 @@ class Row(NamedTuple):
         bar: how long its bar is, of 1; None: it has none.
         bars: one small upright bar for each of several calls, of 1.
         chart: over its whole width, one upright bar for each step of a loop, of 1.
+        bins: histogram of the numbers that it tells of: how many are in each step.
     """
 
     tone: Tone
@@ -66,6 +67,7 @@ class Row(NamedTuple):
     bar: float | None = None
     bars: tuple[float, ...] = ()
     chart: tuple[float, ...] = ()
+    bins: tuple[int, ...] = ()
 
 
 class Card(NamedTuple):
