@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from executing import Source
 
 from gradviz.names.compiled import cached_by_code, is_edited, reader_of
+from gradviz.names.same_line import node_in_part
 
 WIDTH = 60  # characters of source text shown
 
@@ -102,6 +103,8 @@ def locate(code: CodeType, lasti: int) -> Place:
     node: Any = execution.node or _by_opname(opname, execution.statements or set())
     if node is None and len(execution.statements or ()) > 1:
         node = _by_position(code, lasti, opname, execution.source)
+    if node is None:
+        node = node_in_part(code, lasti, line, execution.source)
     can_call = isinstance(node, (ast.expr, ast.AugAssign, ast.For, ast.With))
     is_loop = isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
     is_decorator = execution.decorator is not None

@@ -23,6 +23,7 @@ from gradviz.names.position import (
     statement_or_head,
     text_of,
 )
+from gradviz.names.same_line import part_of_line
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # methods of a module that make an attribute of the name that they are given
@@ -199,13 +200,14 @@ def code_of_function(function: Any) -> CodeType | None:
 
 def function_node(code: CodeType) -> tuple[File, Any] | None:
     """Return the syntax node of a function, with its file; None where its text cannot be read, or
-    where several may be meant: before Python 3.11 lambdas of one line."""
+    where several may be meant: before Python 3.11 lambdas of one line that do the same."""
     file = file_of(code)
     if is_edited(code, file):
         return None
     nodes = [node for node in _functions(file) if _is_begun(node, code)]
     if len(nodes) > 1:
-        nodes = [node for node in nodes if _is_around(node, code)]
+        meant = part_of_line(code, file)
+        nodes = [node for node in nodes if node is meant or _is_around(node, code)]
         nodes.sort(key=lambda node: (node.lineno, node.col_offset))  # the innermost last
     return (file, nodes[-1]) if nodes else None
 

@@ -299,6 +299,22 @@ def test_calls(program: str, expected: list[tuple[Any, Any, Any]]) -> None:
         assert found == (wanted[0] or found[0], *wanted[1:])
 
 
+# On every Python: before 3.11 what the code does tells them apart.
+ONE_LINE = [
+    ("fs = {'a': lambda t: t * 2, 'b': lambda t: t * 3}\ny = fs['b'](x)", "t * 3"),
+    ("fs = {'a': lambda t: t * 2, 'b': lambda t: t + 2}\ny = fs['a'](x)", "t * 2"),
+    ("fs = [lambda t: t[0], lambda t: t[1], lambda t: t]\ny = fs[1](x)", "t[1]"),
+    ("fs = [lambda: (lambda t: t * 2), lambda: (lambda t: t * 3)]\ny = fs[1]()(x)", "t * 3"),
+    ("def g(k): return [lambda t: t * k, lambda t: k * (t - k)]\ny = g(2)[0](x)", "t * k"),
+    ("y = [t * 2 for t in [x]][0]; z = [t * 3 for t in []]", "t * 2"),
+]
+
+
+@pytest.mark.parametrize(("program", "wanted"), ONE_LINE, ids=[program for program, _ in ONE_LINE])
+def test_what_stands_several_times_on_a_line_is_told_apart(program: str, wanted: str) -> None:
+    assert [short(named)[0] for named in run(program)] == [wanted]
+
+
 def only(program: str, filename: str = "program.py") -> Named:
     named = run(program, filename)[-1]
     assert named is not None

@@ -16,6 +16,7 @@ from gradviz.graph.records import Source
 from gradviz.names import frames, written
 from gradviz.names.bindings import argument_of, value_before
 from gradviz.names.position import holds_others, statement_at, statement_or_head
+from gradviz.names.same_line import part_of_line
 from gradviz.names.statements import (
     default_used,
     function_node,
@@ -23,6 +24,8 @@ from gradviz.names.statements import (
     where_attribute_read,
     where_made,
 )
+
+HAS_COLUMNS = sys.version_info >= (3, 11)
 
 
 def written_as(text: str, name: str = "source_text.py") -> File:
@@ -122,13 +125,31 @@ def test_a_statement_with_others_in_it_is_told_by_its_head() -> None:
 # --- functions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="code knows no columns")
 def test_of_several_lambdas_of_a_line_the_one_that_is_meant_is_read() -> None:
     functions = names_of("fs = [lambda e: 0.0, lambda e: 1.0, lambda e: (lambda e: e)]\n")["fs"]
     inner = functions[2](0)
     told = [function_node(f.__code__) for f in (*functions, inner)]
     texts = [found and ast.unparse(found[1]) for found in told]
     assert texts == ["lambda e: 0.0", "lambda e: 1.0", "lambda e: lambda e: e", "lambda e: e"]
+
+
+def test_lambdas_of_a_line_that_do_the_same_are_told_apart_by_their_columns_only() -> None:
+    """One holds for the other where they read the same, too."""
+    functions = names_of("fs = [lambda e: 2, lambda e: 1 + 1, lambda e: 3, lambda e: 3, 0]\n")["fs"]
+    told = [function_node(f.__code__) for f in functions[:4]]
+    texts = [found and ast.unparse(found[1]) for found in told]
+    first_two = ["lambda e: 2", "lambda e: 1 + 1"] if HAS_COLUMNS else [None, None]
+    assert texts == [*first_two, "lambda e: 3", "lambda e: 3"]
+
+
+@pytest.mark.skipif(HAS_COLUMNS, reason="columns tell more")
+def test_a_constant_of_another_type_is_another_constant() -> None:
+    file = written_as(
+        "fs = [lambda: 1, lambda: 1.0, lambda: True, lambda: (1, 2), lambda: (1, 2.0)]\n"
+    )
+    functions = names_of(file.text)["fs"]
+    texts = [ast.unparse(part_of_line(f.__code__, file).body) for f in functions]
+    assert texts == ["1", "1.0", "True", "(1, 2)", "(1, 2.0)"]
 
 
 READERS = {
