@@ -9,7 +9,7 @@ or that belongs to a module; it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import islice
@@ -93,6 +93,38 @@ class Sent(NamedTuple):
     is_broken: bool = False  # whether it holds nan or inf
 
 
+class _Makers:
+    """Which operation made or wrote each state, of the operations that were added so far. What only
+    got another flag or ``.grad`` since was made where its object was.
+
+    Args:
+        before: the state of the same object before each.
+    """
+
+    def __init__(self, before: Mapping[int, int]) -> None:
+        self.before = before
+        self.made_by: dict[int, int] = {}
+        # what was found of other states: a weight has one after each of a thousand steps
+        self.found: dict[int, int | None] = {}
+
+    def add(self, states: Sequence[int], at: int) -> None:
+        """Note that an operation made these states."""
+        if not self.found.keys().isdisjoint(states):
+            self.found.clear()
+        self.made_by.update(dict.fromkeys(states, at))
+
+    def of(self, tensor_id: int) -> int | None:
+        """Return the operation that made a state; None for a leaf, or what is older."""
+        walked: list[int] = []
+        state: int | None = tensor_id
+        while state is not None and state not in self.made_by and state not in self.found:
+            walked.append(state)
+            state = self.before.get(state)
+        at = None if state is None else self.made_by.get(state, self.found.get(state))
+        self.found.update(dict.fromkeys(walked, at))
+        return at
+
+
 class Operations:
     """The operations of one graph, and what its losses send to its parameters.
 
@@ -122,7 +154,7 @@ class Operations:
     def _each(self) -> Iterator[Operation]:
         """Go through the operations."""
         at = 0
-        made_by: dict[int, int] = {}  # the operation that made or wrote a state, by tensor id
+        makers = _Makers(self.facts.state_before)
         # the last one that wrote through another name of a tensor, by its storage
         aside: dict[int | None, int] = {}
         for call in self.facts.ordinary_calls:
@@ -130,11 +162,11 @@ class Operations:
             if not makes:
                 continue
             reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
-            sources = tuple(self._source(made_by, i) for i in reads)
+            sources = tuple(map(makers.of, reads))
             if aside:
                 both = zip(reads, sources, strict=True)
                 sources = tuple(self._latest(aside, i, source) for i, source in both)
-            made_by.update(dict.fromkeys(makes, at))
+            makers.add(makes, at)
             if (written := self._aside(call)) is not None:
                 aside[written.storage_id] = at
             yield Operation(at, call, reads, sources, makes)
@@ -204,16 +236,14 @@ class Operations:
 
     def source_of(self, tensor_id: int) -> int | None:
         """Return the operation that made a state; None for a leaf, or what is older."""
-        return self._source(self.made_by, tensor_id)
+        return self._makers.of(tensor_id)
 
-    def _source(self, made_by: dict[int, int], tensor_id: int | None) -> int | None:
-        """Find the operation that made a state; what only got another flag or ``.grad`` since was
-        made where its object was."""
-        while tensor_id is not None:
-            if tensor_id in made_by:
-                return made_by[tensor_id]
-            tensor_id = self.facts.state_before.get(tensor_id)
-        return None
+    @cached_property
+    def _makers(self) -> _Makers:
+        makers = _Makers(self.facts.state_before)
+        for op in self.all:
+            makers.add(op.makes, op.at)
+        return makers
 
     @cached_property
     def of_call(self) -> dict[int, int]:

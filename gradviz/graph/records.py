@@ -76,6 +76,7 @@ class NoteKind(str, Enum):
     GRAD_FN_OF_UNNAMED = "grad_fn_of_unnamed"  # the same, of the tensor with this id
     UNKNOWN_SHAPES = "unknown_shapes"  # so many of so many tensors do not tell theirs
     LEFT_OUT = "left_out"  # so many tensors: this is the part that an explanation points at
+    ITERATIONS = "iterations"  # of a loop so many are alike, and this one of them is there
 
 
 class GradientEdge(NamedTuple):

@@ -283,6 +283,9 @@ class Names:
             held[name] = None if lost else tensor
             if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
                 held[name] = self._globals.get(name)
+        users = self._globals or {}
+        # what a helper calls so is another object than the user's own variable
+        held.update({name: own for name, own in users.items() if own is not None and name in held})
         return held
 
     def at_the_end(

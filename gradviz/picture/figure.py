@@ -26,7 +26,7 @@ from gradviz.picture.outline.asked import (
     object_of,
     with_parameters,
 )
-from gradviz.picture.outline.drawn import Drawn, is_wanted
+from gradviz.picture.outline.drawn import Drawn, is_wanted, small_iteration
 from gradviz.picture.quiet import quiet
 from gradviz.picture.scene import LINES, Scene
 from gradviz.picture.theme import DARK_PAGE, darkened
@@ -154,20 +154,29 @@ class Figure:
             self._like = drawn
 
     @cached_property
+    def shown_graph(self) -> Graph:
+        """The part of the graph that is drawn: of a training loop without a model, whose iterations
+        are small enough for cards, one iteration; else all of it."""
+        is_free = self._folded and not self._asked.is_strict
+        part = small_iteration(self.graph) if is_free else None
+        return self.graph if part is None else part
+
+    @cached_property
     def whole(self) -> Scene:
-        """Everything, before folding."""
-        return cards.scene(self.graph) if self.view == "cards" else nodes.scene(self.graph)
+        """Everything that is shown, before folding."""
+        graph = self.shown_graph
+        return cards.scene(graph) if self.view == "cards" else nodes.scene(graph)
 
     @cached_property
     def _is_outline(self) -> bool:
         """Whether it is drawn as the outline of a model or of a long program."""
-        return self.view == "cards" and self._folded and is_wanted(self.graph, self._asked)
+        return self.view == "cards" and self._folded and is_wanted(self.shown_graph, self._asked)
 
     @cached_property
     def _seen(self) -> Scene:
         """What is worth a look of everything."""
         is_all = self.view == "nodes" or not self._folded
-        return self.whole if is_all else quiet(self.whole, self.graph)
+        return self.whole if is_all else quiet(self.whole, self.shown_graph)
 
     @cached_property
     def outlined(self) -> Drawn | None:
@@ -184,7 +193,7 @@ class Figure:
     @cached_property
     def _closed(self) -> Drawn:
         """The outline in which only what is open by itself is open."""
-        return Drawn(self.graph, render.laid_out, self._asked)
+        return Drawn(self.shown_graph, render.laid_out, self._asked)
 
     @cached_property
     def scene(self) -> Scene:
@@ -204,7 +213,7 @@ class Figure:
             whole = self.whole
             if asked != AS_IT_IS or not folding.fits(whole):
                 return node_boxes.folded(whole, self.graph, asked)
-        return folding.fold(self._seen, self.graph)
+        return folding.fold(self._seen, self.shown_graph)
 
     @cached_property
     def source(self) -> str:
@@ -219,7 +228,7 @@ class Figure:
         if self.outlined is not None:
             return self.outlined.text(self.title)
         most = LINES if self._folded else None
-        return text.text(self.graph, self._seen, title=self.title, most=most)
+        return text.text(self.shown_graph, self._seen, title=self.title, most=most)
 
     @property
     def dot(self) -> graphviz.Source:
@@ -250,7 +259,7 @@ class Figure:
         """What the picture shows, in one or two sentences."""
         if self.outlined is not None:
             return self.outlined.alt(self.title)
-        return text.alt(self.graph, self.scene, title=self.title)
+        return text.alt(self.shown_graph, self.scene, title=self.title)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}

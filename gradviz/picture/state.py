@@ -35,6 +35,9 @@ class Drawn(Protocol):
     graph: Graph
     title: str | None
 
+    @property
+    def shown_graph(self) -> Graph: ...
+
     def opening(self, paths: str | Iterable[str]) -> Drawn: ...
 
     @property
@@ -106,11 +109,11 @@ def state(
         "alt": figure.alt,
         "text": "",
         **told_in_state(
-            explaining.summary(figure.graph, error, listing) if sentence is None else sentence
+            explaining.summary(figure.shown_graph, error, listing) if sentence is None else sentence
         ),
         "error": error,
         "printed": printed,
-        **_Describer(figure.graph, cards, arrows, listing, opens, members).described(),
+        **_Describer(figure.shown_graph, cards, arrows, listing, opens, members).described(),
         **_outline(outline),
         **_table(figure, drawn),
         "lines": list(lines),
@@ -161,7 +164,7 @@ def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
     parameters, with the heads of their columns."""
     parameters = _grouped(figure)
     if parameters is None:
-        rows = table.rows(figure.graph, figure.whole.cards)
+        rows = table.rows(figure.shown_graph, figure.whole.cards)
         found = [
             {"key": r.key, "card": drawn.get(r.tensor_id, ""), "cells": list(r.cells)} for r in rows
         ]

@@ -15,6 +15,7 @@ from gradviz.graph.records import (
     Graph,
     Node,
     NodeKind,
+    NoteKind,
     SavedTensor,
     Tensor,
 )
@@ -45,6 +46,7 @@ def text(graph: Graph, scene: Scene, title: str | None = None, most: int | None 
     frozen = [cut_text(graph, cut) for cut in facts.frozen_leaves]
     sections = [
         [visible(title)] if title else [],
+        _notes(graph, of_loops=True),
         _cards(facts, scene, most),
         [say("text.cut_line", line=line) for line in _some(cuts, most)],
         [say("text.frozen_line", line=line) for line in _some(frozen, most)],
@@ -52,10 +54,16 @@ def text(graph: Graph, scene: Scene, title: str | None = None, most: int | None 
         [say("text.region_line", line=line) for line in _some(_boxes(scene, "region"), most)],
         [say("text.backward_line", line=line) for line in _some(_backwards(graph), most)],
         [say("text.raised_line", line=line) for line in _some(_raised(graph), most)],
-        [say("text.note_line", line=note) for note in _some(map(note_text, graph.notes), most)],
+        [say("text.note_line", line=note) for note in _some(_notes(graph), most)],
     ]
     lines = [line for section in sections for line in section]
     return "\n".join(visible(line, 500) for line in lines) or say("text.empty")
+
+
+def _notes(graph: Graph, *, of_loops: bool = False) -> list[str]:
+    """Tell what a graph lacks, or of loops which of their iterations is drawn."""
+    kinds = [note for note in graph.notes if (note.kind is NoteKind.ITERATIONS) is of_loops]
+    return [note_text(note) for note in kinds]
 
 
 def _some(lines: Iterable[str], most: int | None) -> list[str]:
@@ -227,7 +235,8 @@ def alt(graph: Graph, scene: Scene, title: str | None = None) -> str:
     is_nodes = any(c.kind == "node" for c in scene.cards)
     head = visible(title) if title else say("text.alt_nodes" if is_nodes else "text.alt_cards")
     first = _alt_cards(head, [c for c in scene.cards if c.kind not in ("tag", "accumulate")])
-    facts = [visible(_alt_cut(graph, cut), 80) for cut in graph.cuts[:2]]
+    facts = _notes(graph, of_loops=True)[:1]
+    facts += [visible(_alt_cut(graph, cut), 80) for cut in graph.cuts[:2]]
     facts += [
         say("text.alt_grad", name=t.name, grad=visible(t.grad, 60))
         for t in _leaves_with_grad(graph)[:3]

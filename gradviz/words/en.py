@@ -102,6 +102,7 @@ NOTE = {
     "grad_fn_of_unnamed": "The grad_fn of tensor {tensor} cannot be read: torch raises {error}.",
     "unknown_shapes": "{n} of {tensors:# tensor|# tensors} {n:does not tell its|do not tell their} shape.",
     "left_out": "shown is what the explanation points at; {n:## more tensor is|## more tensors are} left out",
+    "iterations": "{told}; the loss went {trend}",
 }
 
 # what cuts, as the subject of a sentence: "… cuts b from a"

@@ -538,3 +538,38 @@ def run(gv, w, box):
     rec = names["run"](gv, torch.ones(2, requires_grad=True), types.SimpleNamespace())
     (relu,) = (call for call in rec.graph.calls if call.function == "relu")
     assert relu.source.code == line
+
+
+REBOUND = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = self.one(x).relu()
+        x = self.two(x)
+        return x
+
+
+net = Net()
+x = torch.ones(2, 3)
+with gv.record() as rec:
+    loss = net(x).sum()
+    loss.backward()
+"""
+
+
+def test_an_input_keeps_its_name_where_forward_gives_that_name_to_something_else() -> None:
+    name = "rebound_input.py"
+    linecache.cache[name] = len(REBOUND), None, REBOUND.splitlines(True), name
+    names: dict[str, Any] = {"gv": gv, "torch": torch, "nn": nn, "__name__": name}
+    exec(compile(REBOUND, name, "exec"), names)
+    rec = names["rec"]
+    state = rec.find(names["x"])
+    assert state.name == "x"
+    others = [t.name for t in rec.graph.tensors if t.object_id != state.object_id]
+    assert "x" not in others
+    assert "x (line 8)" in others
+    large = gv.Figure(rec.graph, depth=1).text  # an outline, small as it is
+    assert "\nx  [2, 3]\n" in large

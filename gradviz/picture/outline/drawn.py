@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from gradviz.graph.finished import Finished
+from gradviz.graph.one_iteration import one_iteration
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind, Raised
 from gradviz.picture import scene as pictures
@@ -50,6 +51,15 @@ def is_wanted(graph: Graph, asked: Asked = AS_IT_IS) -> bool:
     if any(module.parameters for module in graph.modules) and not _has_raised(graph):
         return operations.read_more_than(TOY)
     return len(graph.calls) > TOY and operations.are_more_than(TOY)
+
+
+def small_iteration(graph: Graph) -> Graph | None:
+    """Return the part of a graph in which of each loop one iteration is left, where all of it would
+    be an outline, no model ran, and the part is drawn one by one; else None."""
+    if any(module.parameters for module in graph.modules) or not is_wanted(graph):
+        return None
+    part = one_iteration(graph)
+    return None if part is None or is_wanted(part) else part
 
 
 def _has_raised(graph: Graph) -> bool:

@@ -17,6 +17,7 @@ from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import Unit
+from gradviz.words.notes import iterations_text
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
@@ -153,15 +154,8 @@ class Heading:
         found: list[tuple[Span, ...]] = []
         drawn = self.cards.expansion.iterations.drawn
         for k, alike in enumerate(drawn):
-            outer = any(alike.iterations[0][0] in a.iterations[a.chosen] for a in drawn[:k])
-            number = alike.chosen + 1
-            is_last = number == alike.times
-            text = say(
-                "outline.iterations_in_it" if outer else "outline.iterations",
-                n=alike.times,
-                how=say("outline.alike_but" if alike.differ_inside else "outline.all_alike"),
-                which=say("outline.last") if is_last else say("outline.number", k=number),
-            )
+            inner = any(alike.iterations[0][0] in a.iterations[a.chosen] for a in drawn[:k])
+            text = iterations_text(alike.times, alike.chosen + 1, alike.differ_inside, inner)
             found.append((Span(text),))
         return found[:CAUSES]
 
