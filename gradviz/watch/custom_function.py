@@ -31,6 +31,8 @@ class Custom:
         # what ``apply`` got; all other inputs are read from outside, as a closure does
         self.given = list(call.inputs)
         self.inside: list[Object] = []
+        self.lost_result = False  # whether one that may have been tracked died behind ``apply``
+        self.watched: list[ref[torch.Tensor]] = []
         self.runs: list[ModuleRun] | None = None  # of modules, in which all of it ran
         self.next_number = torch_private.next_sequence_nr()
 
@@ -74,11 +76,20 @@ class Custom:
             made = objects.known(tensor) or objects.make(tensor, self.call)
             if made not in self.inside and all(s.object is not made for s in own):
                 self.inside.append(made)
+                dtype = made.state.dtype
+                if dtype is None or dtype.is_floating_point or dtype.is_complex:
+                    self.watched.append(ref(tensor, self._note_death))
         # To read where the gradient of a leaf goes may take a number too.
         self.next_number += torch_private.next_sequence_nr() - before
 
+    def _note_death(self, _: Any) -> None:
+        """Note that something made inside died. What dies while ``forward`` runs, or when it
+        returns, was no result; it runs without grad mode, which is on again behind ``apply``."""
+        self.lost_result = self.lost_result or torch.is_grad_enabled()
+
     def close(self, objects: Objects) -> list[Write]:
         """Fill the record of the Function, which has returned, and return what it wrote."""
+        self.watched.clear()
         tracked, plain, total = self._results(objects)
         writes = self._writes(objects)
         for at, state in enumerate(self.call.inputs):
@@ -140,9 +151,9 @@ class Custom:
         call.returned = len(call.outputs) if max(total, len(call.outputs)) > 1 else None
         if len(plain) > 1:
             call.returned = 0
-        if tracked:
-            # what reaches one result is not cut; what a closure reads may get its gradient from
-            # ``backward``
+        if tracked or self.lost_result:
+            # what reaches one result is not cut, though nobody keeps that one; what a closure reads
+            # may get its gradient from ``backward``
             return
         sources = {id(s): s for s in call.inputs if s.tracked}.values()
         call.cuts = [(s, out, self._reason(s)) for out in plain for s in sources]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from programs import Best
 
 import gradviz as gv
 from gradviz.graph.records import CutReason, NodeKind
@@ -303,6 +304,64 @@ def test_two_in_a_row_are_two_calls(function: Any) -> None:
     assert [c.function for c in rec.graph.calls][:2] == [f"{function.__name__}.apply"] * 2
     assert list(rec.graph.cuts) == []
     assert a.grad is not None
+
+
+def reasons(program: Callable[[torch.Tensor], Any]) -> list[CutReason]:
+    """Run a program that makes a sum of its own at the end, and return why what was cut."""
+    x = torch.tensor([0.5, -1.25], requires_grad=True)
+    with gv.record() as rec:
+        kept = program(x)
+        total = x.sum()
+    assert total.grad_fn is not None
+    del kept
+    return [cut.reason for cut in rec.graph.cuts]
+
+
+def test_a_result_that_nobody_keeps_is_still_one_that_gradients_come_back_through() -> None:
+    """So the others are no cut: of a tracked result that died, none is left to tell it."""
+
+    def second(x: torch.Tensor) -> Any:
+        return Best.apply(x)[1]
+
+    def deleted(x: torch.Tensor) -> Any:
+        best, where = Best.apply(x)
+        del best
+        return where
+
+    assert reasons(second) == reasons(deleted) == []
+
+
+def test_what_forward_lets_die_was_no_result() -> None:
+    """So where no result is tracked, it is a cut, however much ``forward`` computed."""
+
+    class Steps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            h = (x * 2).sin()  # a local, which dies when ``forward`` returns
+            y = (h + 1).round()
+            ctx.mark_non_differentiable(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: torch.Tensor) -> Any:
+            return None
+
+    assert reasons(Steps.apply) == [CutReason.CUSTOM_NON_DIFFERENTIABLE]
+
+
+def test_of_results_that_can_have_no_gradient_one_may_die() -> None:
+    class Indices(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> Any:
+            up, down = x.argsort(), x.argsort(descending=True)
+            ctx.mark_non_differentiable(up, down)
+            return up, down
+
+        @staticmethod
+        def backward(ctx: Any, *g: torch.Tensor) -> Any:
+            return None
+
+    assert reasons(lambda x: Indices.apply(x)[0]) == [CutReason.CUSTOM_NON_DIFFERENTIABLE]
 
 
 def test_forward_that_the_user_calls_is_no_application() -> None:
