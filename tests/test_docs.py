@@ -39,6 +39,17 @@ def test_links_to_a_heading_have_one() -> None:
             assert heading in names, f"{path.name}: {file}#{heading}"
 
 
+def test_what_was_checked_in_place_of_what_could_not_be_tried_exists() -> None:
+    text = (ROOT / "docs/not_tried.md").read_text("utf-8")
+    files = re.findall(r"`((?:tests|deploy)/[\w./]+)`", text)
+    tests = re.findall(r"`(test_\w+)`", text)
+    assert len(files) >= 8
+    assert len(tests) >= 10
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    defined = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in tests if f"def {name}(" not in defined] == []
+
+
 def test_the_front_ends_that_are_said_to_work_are_shown_by_tests_that_exist() -> None:
     (table,) = re.findall(
         r"## Front ends\n.*?(\| ---.*?)\n\n", (ROOT / "docs/using.md").read_text("utf-8"), re.DOTALL
