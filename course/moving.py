@@ -1,8 +1,8 @@
 """The moving picture of the README: ``python -m course.moving`` writes docs/pictures/toggle.svg.
 
 One click of a live panel, over and over: the scenario is run with both choices of its control, and
-what moves are the two pictures that its panel shows. A card that both have glides from its place in
-one to its place in the other; arrows fade. The words are the panel's own.
+what moves are the pictures of the two runs. A card that both have glides from its place in one to
+its place in the other; arrows fade. The words are the panel's own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 import tempfile
-import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import Any, NamedTuple
 import torch
 
 import gradviz
+from gradviz.picture.outline.looks import SpanLook
+from gradviz.picture.outline.tables import broken
 from gradviz.picture.theme import DARK_PAGE, MONO, SANS, dark_rules
 
 from . import ROOT
@@ -36,7 +37,8 @@ def scenario(copy):
     loss.backward()
 """
 SCALE = 1.22  # CSS pixels a point: the smallest text, 10 points, is 12.2 pixels high
-MARGIN, HEAD, LINE = 14, 62, 20
+MARGIN, HEAD, LINE = 14, 70, 20
+SAID = SpanLook(14)  # the sentence, as STYLE has it
 SVG = "{http://www.w3.org/2000/svg}"
 
 # In percent of one round: the button is pressed at 38, then the old arrows go, the cards glide, the
@@ -91,11 +93,11 @@ def shown() -> list[Shown]:
         names = {"torch": torch, "gv": gradviz, "choices": CHOICES}
         exec(compile(SCENARIO, str(file), "exec"), names)
         scenario: Any = names["scenario"]
-        states = [scenario.set(copy=choice).state for choice in CHOICES]
+        runs = [scenario.run(copy=choice) for choice in CHOICES]
     found = []
-    for choice, state in zip(CHOICES, states, strict=True):
-        (code,) = re.findall(r">(b = [^<]*)<", state["svg"])
-        found.append(Shown(choice, state["svg"], html.unescape(code), state["sentence"]))
+    for choice, run in zip(CHOICES, runs, strict=True):
+        (code,) = re.findall(r">(b = [^<]*)<", run.figure.svg)
+        found.append(Shown(choice, run.figure.svg, html.unescape(code), run.sentence))
     return found
 
 
@@ -103,10 +105,10 @@ def moving(states: list[Shown]) -> str:
     """Return one SVG of both pictures, which changes from the first to the second and back."""
     roots = [ET.fromstring(state.svg) for state in states]
     sizes = [[float(side) for side in root.attrib["viewBox"].split()[2:]] for root in roots]
-    told = [textwrap.wrap(state.sentence, 96) for state in states]
     width = round(max(size[0] for size in sizes) * SCALE + 2 * MARGIN)
-    below = max(size[1] for size in sizes) * SCALE + HEAD + LINE
-    height = round(below + LINE * max(map(len, told)))
+    told = [broken(state.sentence, width - 2 * MARGIN, SAID) for state in states]
+    top = HEAD + LINE * max(map(len, told))
+    height = round(top + max(size[1] for size in sizes) * SCALE + MARGIN)
     places = [cards(root) for root in roots]
     if places[0].keys() != places[1].keys():
         raise ValueError("the two pictures have other cards: nothing can glide")
@@ -132,11 +134,11 @@ def moving(states: list[Shown]) -> str:
             f'<text class="button" x="{left + 38}" y="35">{html.escape(state.choice)}</text>',
             f'<text class="code flip {moment}" x="{MARGIN}" y="36">{html.escape(state.code)}'
             "</text>",
-            f'<g transform="translate({MARGIN} {HEAD}) scale({SCALE})">'
+            f'<g transform="translate({MARGIN} {top}) scale({SCALE})">'
             f"{ET.tostring(graph, encoding='unicode')}</g>",
         ]
         parts += [
-            f'<text class="said flip {moment}" x="{MARGIN}" y="{below + LINE * row:.0f}">'
+            f'<text class="said flip {moment}" x="{MARGIN}" y="{HEAD + LINE * row}">'
             f"{html.escape(line)}</text>"
             for row, line in enumerate(told[number])
         ]

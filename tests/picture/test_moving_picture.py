@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from course import moving
+from gradviz.picture import theme
 
 SVG = moving.SVG
 
@@ -54,6 +55,19 @@ def test_a_card_glides_to_where_the_other_picture_has_it(states: list[moving.Sho
             float(by) == pytest.approx(to - at, abs=0.06)
             for by, at, to in zip(move, here, after[name], strict=True)
         )
+
+
+def test_its_sentence_stands_above_the_picture_and_is_whole() -> None:
+    svg = ET.fromstring(committed())
+    width = float(svg.attrib["width"])
+    said = [t for t in svg.iter(f"{SVG}text") if "said" in t.get("class", "")]
+    assert len(said) >= 3
+    for line in said:
+        right = float(line.attrib["x"]) + theme.text_width(line.text or "", size=14)
+        assert right <= width - moving.MARGIN
+    (top,) = {g.attrib["transform"] for g in svg.iter(f"{SVG}g") if "scale(1.22)" in str(g.attrib)}
+    below = float(re.findall(r"[\d.]+", top)[1])
+    assert max(float(line.attrib["y"]) for line in said) < below
 
 
 def test_it_is_small_legible_and_still_for_who_asks() -> None:
