@@ -108,7 +108,7 @@ class Recorded:
         itself is let go."""
         namespace, self._namespace = self._namespace, None
         self._recorder.globals = found = {}
-        optimizers = []
+        optimizers, modules = [], []
         for name, value in list((namespace or {}).items()):
             # By type: isinstance() would ask the class of a lazy object, which may run code or
             # raise.
@@ -118,9 +118,12 @@ class Recorded:
                     known.hint = name
             elif issubclass(type(value), torch.optim.Optimizer):
                 optimizers.append(value)
+            elif issubclass(type(value), torch.nn.Module) and not name.startswith("_"):
+                modules.append((name, value))
             elif type(value) in (list, tuple) and not name.startswith("_"):
                 self._take_places(name, value)
         self._recorder.read_modules(optimizers)
+        self._recorder.name_parameters(modules)
 
     def _take_places(self, name: str, values: Sequence[Any]) -> None:
         """Note where parameters stand in a list that a global variable holds."""

@@ -248,6 +248,23 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.failed(error)
 
+    def name_parameters(self, modules: list[tuple[str, Any]]) -> None:
+        """Let variables that hold a module name its parameters, where no call of the module did: a
+        backward met them alone.
+
+        Args:
+            modules: each with its variable.
+        """
+        try:
+            with torch_private.unobserved():
+                for name, module in modules:
+                    for path, parameter in module.named_parameters():
+                        known = self.objects.known(parameter)
+                        if known is not None and known.hint is None and known.parameter is None:
+                            known.hint = f"{name}.{path}"
+        except Exception as error:
+            self.failed(error)
+
     def end_elsewhere(self) -> None:
         """End from another thread than its own: a generator was collected there, for example.
 

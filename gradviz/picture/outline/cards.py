@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gradviz.graph.operations import Operation
 from gradviz.graph.parameter_groups import side_by_side
-from gradviz.graph.records import Call, Cut, CutReason, ModuleCall
+from gradviz.graph.records import Call, Cut, CutReason, ModuleCall, Node
 from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.leaves import leaf_rows, leaf_title
@@ -19,7 +19,15 @@ from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States, figure
-from gradviz.picture.outline.units import QUIET, Kind, Merged, Part, Unit, function_of
+from gradviz.picture.outline.units import (
+    QUIET,
+    Kind,
+    Merged,
+    Part,
+    Unit,
+    function_of,
+    is_unseen,
+)
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
@@ -31,6 +39,7 @@ LONG = 12  # characters of a place that get a line of their own
 CODE_OF_CUT = 24
 LOOP = 6  # operations of one line that are told as a loop
 TERMS = 8  # rows of a loss
+COMPILED = "CompiledFunction"  # how the call of a function begins that torch.compile made
 # Cuts that somebody wrote; those of a comparison or of indices stand in every program.
 WRITTEN = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD_WRITE)
 
@@ -98,6 +107,7 @@ class Cards:
         if ends:
             rows.insert(1, ends)
         rows += [*self._said(place), *self._term_rows(unit), *self._start_rows(unit)]
+        rows += self._unseen_rows(unit)
         rail = self._rail(place, rows)
         rows = [row._replace(rail=rail) if row.rail is Rail.NO else row for row in rows]
         if not tracked:
@@ -211,7 +221,8 @@ class Cards:
     def _asked_rows(self, unit: Unit) -> list[Row]:
         """Tell of an operation that the picture is around what it is to the tensor, and its
         grad_fn."""
-        if unit.kind is Kind.LOSS or self.expansion.alone.isdisjoint(unit.ops):
+        seen = [at for at in unit.ops if not is_unseen(self.operations.all[at])]
+        if unit.kind is Kind.LOSS or self.expansion.alone.isdisjoint(seen):
             return []
         rows = []
         if not {*self.expansion.centre}.isdisjoint(unit.ops):
@@ -341,7 +352,9 @@ class Cards:
         if unit.merged is Merged.ROWS and not unit.calls:
             return self._statements_title(unit, shape)
         if unit.kind is Kind.STATEMENT:
-            return self._statement_title(unit, shape)
+            end = self.operations.all[unit.ops[-1]]
+            title = self._unseen_title if is_unseen(end) else self._statement_title
+            return title(unit, shape)
         if unit.kind is Kind.LOSS:
             return self._loss_title(unit)
         if unit.kind is Kind.PIECE:
@@ -515,6 +528,33 @@ class Cards:
     def _variable(self, unit: Unit) -> str:
         """Return the variable of a statement, or how it is written."""
         return self._title(unit).left[0].text.partition(" = ")[0]
+
+    def _unseen_title(self, unit: Unit, shape: str) -> Row:
+        """Return the title of what no recorded call made: its variable, else its node."""
+        op = self.operations.all[unit.ops[-1]]
+        state = self.operations.graph.tensor[op.makes[0]]
+        name = state.code_name or self._node_of(op).name
+        return self._titled(name, say("outline.unseen"), shape)
+
+    def _unseen_rows(self, unit: Unit) -> list[Row]:
+        """Tell where what no recorded call made may come from, and which nodes stand for it; and of
+        compiled functions that each is one call."""
+        ops = [self.operations.all[at] for at in unit.ops]
+        compiled = sum(op.call.function.startswith(COMPILED) for op in ops)
+        if compiled:
+            text = say("outline.compiled", n=compiled)
+            return [Row(Tone.PLAIN, (Span(text, shorter=(say("outline.compiled_short"),)),))]
+        unseen = [op for op in ops if is_unseen(op)]
+        if not unseen:
+            return []
+        nodes = sum(node.call_id == unseen[-1].call.id for node in self.operations.graph.nodes)
+        where = Span(say("outline.unseen_where"), shorter=(say("outline.unseen_short"),))
+        text = say("outline.unseen_nodes", node=self._node_of(unseen[-1]).name, n=nodes)
+        return [Row(Tone.PLAIN, (where,)), Row(Tone.GRAD_FN, (Span(text),))]
+
+    def _node_of(self, op: Operation) -> Node:
+        edge = self.operations.graph.tensor[op.makes[0]].gradient_edge
+        return self.operations.graph.node[edge.node_id if edge else -1]
 
     def _statement_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.operations.all[at].call for at in unit.ops]

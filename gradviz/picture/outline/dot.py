@@ -699,12 +699,13 @@ def _signs(outline: Outline) -> str:
 
 def _signs_in_words(outline: Outline) -> str:
     """Write those signs of the legend that have no rail beside them."""
-    there = {
-        "outline.sign_opened": any(frame.kind == "opened" for frame in outline.frames),
-        "outline.sign_number": outline.measured,
-        "outline.sign_bins": any(each.bins for card in outline.cards for each in card.rows),
-    }
-    return "".join(_words(say(key)) for key, is_there in there.items() if is_there)
+    has_bins = any(each.bins for card in outline.cards for each in card.rows)
+    signs = (
+        (say("outline.sign_opened"), any(frame.kind == "opened" for frame in outline.frames)),
+        (say("outline.sign_number"), outline.measured),
+        (say("outline.sign_bins"), has_bins),
+    )
+    return "".join(_words(words) for words, is_there in signs if is_there)
 
 
 def _legend_row(cells: str) -> str:

@@ -12,6 +12,7 @@ from gradviz.graph.finished import Finished
 from gradviz.graph.one_iteration import one_iteration
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Graph, NoteKind, Raised
+from gradviz.graph.unseen import UNSEEN, with_unseen
 from gradviz.picture import scene as pictures
 from gradviz.picture.outline.asked import AS_IT_IS, Asked, Before
 from gradviz.picture.outline.before import keys_of
@@ -84,7 +85,7 @@ class Drawn:
     """
 
     def __init__(self, graph: Graph, draw: Draw, asked: Asked = AS_IT_IS) -> None:
-        self.graph = graph
+        self.graph = graph = with_unseen(graph)
         self.asked = asked
         self.opened_by_hand: tuple[str, ...] = ()  # paths of modules and parameters
         fitting = Fitting(graph, draw, asked)
@@ -244,7 +245,7 @@ class Drawn:
             card.title,
             tuple(i for i in dict.fromkeys(made) if self._is_own(i, card)),
             tuple(n for call in calls for n in nodes.get(call.id, ())),
-            tuple(call.id for call in calls),
+            tuple(call.id for call in calls if call.function != UNSEEN),
         )
 
     def _is_own(self, tensor_id: int, card: Card) -> bool:

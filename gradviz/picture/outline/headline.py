@@ -9,7 +9,7 @@ from itertools import groupby
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Backward, Cut
+from gradviz.graph.records import Backward, Cut, NoteKind
 from gradviz.picture.outline.cards import WRITTEN, Cards
 from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.loops import FLOOR_TEXT
@@ -17,7 +17,7 @@ from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import Unit
-from gradviz.words.notes import iterations_text
+from gradviz.words.notes import iterations_text, note_text
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
@@ -45,12 +45,18 @@ class Heading:
     def headline(self) -> Headline:
         """Return title, causes and strip."""
         if not self.weights:
-            return Headline(say("outline.no_parameters"))
+            return Headline(say("outline.no_parameters"), tuple(self._notes()))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
         backwards = [*self._backwards(), *self._iterations()]
-        lines = [*backwards, *self._causes(lost), *self._states(), *self._harmless()]
+        told = [*self._causes(lost), *self._states(), *self._harmless()]
+        lines = [*backwards, *told, *self._notes()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
+
+    def _notes(self) -> list[tuple[Span, ...]]:
+        """Tell what the recording lacks; of what was compiled, the cards do."""
+        notes = self.operations.graph.notes
+        return [(Span(note_text(n)),) for n in notes if n.kind is not NoteKind.COMPILED]
 
     def sort(self, weight: Weight) -> Rail:
         """Return what became of a parameter, as the rail that stands for it."""

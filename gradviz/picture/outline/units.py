@@ -20,6 +20,7 @@ from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
+from gradviz.graph.unseen import UNSEEN
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
 READERS = 3  # operations that a leaf is shown with, of those that read it
@@ -289,9 +290,10 @@ class Expansion:
 
     @cached_property
     def alone(self) -> frozenset[int]:
-        """The operations that are a card each: those that the picture is around, and, of those
-        that stand in opened modules beside them, what they read and what reads them."""
-        found = {*self.centre}
+        """The operations that are a card each: those that no recorded call is, and those that the
+        picture is around, and, of those that stand in opened modules beside them, what they read
+        and what reads them."""
+        found = {*self.centre} | {op.at for op in self.operations.all if is_unseen(op)}
         for at in self.centre:
             beside = {*self.operations.all[at].sources, *self.operations.users[at]}
             found |= {k for k in beside if k is not None and self._is_loose(k)}
@@ -648,6 +650,11 @@ def flattened(units: Iterable[Unit]) -> Iterator[Unit]:
 
 
 SIGNS = {"getitem": "[…]", "setitem": "[…] =", "eq": "==", "ne": "!=", "lt": "<", "gt": ">"}
+
+
+def is_unseen(op: Operation) -> bool:
+    """Say whether no recorded call is an operation, but nodes that are known."""
+    return op.call.function == UNSEEN
 
 
 def function_of(op: Operation) -> str:
