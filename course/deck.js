@@ -10,6 +10,11 @@ function show() {
   root.classList.add("deck-hidden");
   document.getElementById("deck-at").textContent = `${at + 1} of ${last + 1}`;
   document.getElementById("deck-ask").textContent = deck.states[at].ask;
+  makeRoom();
+}
+/** What is asked stands above the code, however long it is. */
+function makeRoom() {
+  root.style.setProperty("--deck-head", `${document.getElementById("deck").offsetHeight}px`);
 }
 function walk(by) {
   const next = at + by;
@@ -17,7 +22,8 @@ function walk(by) {
   else if (next > last) location.href = `${deck.next}?present`;
   else {
     at = next;
-    show();
+    addEventListener("resize", makeRoom);
+show();
   }
 }
 const moves = {
@@ -36,4 +42,5 @@ addEventListener(
   },
   true,
 );
+addEventListener("resize", makeRoom);
 show();

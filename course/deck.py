@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from gradviz.live.explore import Exploration, Run
 from gradviz.notebook import cells
-from gradviz.picture.page import policy_hash
+from gradviz.picture import render
+from gradviz.picture.page import page, policy_hash
+from gradviz.picture.together import LEGIBLE, Together
 
 from . import route
 from .route import Screen, State, Stop
@@ -20,23 +23,27 @@ HERE = Path(__file__).parent
 SCRIPT = (HERE / "deck.js").read_text(encoding="utf-8")
 STYLE = (HERE / "deck.css").read_text(encoding="utf-8")
 FIRST = "index.html"
+ROOMS = {False: (746, 704), True: (1246, 360)}
+"""CSS pixels of the picture, beside the code and below it: as in deck.css on 1280 by 720."""
+MARGINS = 8  # CSS pixels of these at both sides of a picture
+WIDTHS = (1, 0.75, 0.55)  # parts of that width, in which a picture is laid out to compare
 
 
-def write(folder: Path, exported: Path, panel: Exploration, notebook: str) -> tuple[str, ...]:
+def write(folder: Path, panel: Exploration, notebook: str) -> tuple[str, ...]:
     """Write the class's page of one panel, if it is on the route.
 
     Args:
         folder: of the class.
-        exported: the panel's page in the site.
-        panel: the same.
+        panel: a panel.
         notebook: whose it is.
 
     Returns:
         What came of each state: "a.grad 5".
     """
+    name = panel.__name__  # type: ignore[attr-defined]
     places = [FIRST, *(route.place(n, screen) for n, _, screen in route.numbered()), FIRST]
     for number, stop, screen in route.numbered():
-        if (screen.notebook, screen.scenario) != (notebook, exported.stem):
+        if (screen.notebook, screen.scenario) != (notebook, name):
             continue
         folder.mkdir(parents=True, exist_ok=True)
         states = [{"address": address(panel, s), "ask": s.ask} for s in screen.states]
@@ -46,8 +53,8 @@ def write(folder: Path, exported: Path, panel: Exploration, notebook: str) -> tu
             "next": places[number + 1],
             "wide": screen.is_wide,
         }
-        page = decked(exported.read_text(encoding="utf-8"), stop, book)
-        (folder / places[number]).write_text(page, encoding="utf-8")
+        shown = page(drawn_for_the_screen(panel, screen)).decode()
+        (folder / places[number]).write_text(decked(shown, stop, book), encoding="utf-8")
         return tuple(answer(panel, screen, state) for state in screen.states)
     return ()
 
@@ -58,6 +65,14 @@ def address(panel: Exploration, state: State) -> str:
     Raises:
         ValueError: the panel has no such control or label.
     """
+    return "#" + "&".join(
+        f"{quote(name, safe='')}={quote(label, safe='')}"
+        for name, label in _chosen(panel, state).items()
+    )
+
+
+def _chosen(panel: Exploration, state: State) -> dict[str, str]:
+    """Return the label of every control in a state, or raise as ``address`` does."""
     chosen = {c["name"]: c["options"][c["start"]] for c in panel.controls}
     options = {c["name"]: c["options"] for c in panel.controls}
     for name, label in state.settings.items():
@@ -65,10 +80,56 @@ def address(panel: Exploration, state: State) -> str:
             raise ValueError(
                 f"the route wants {name} = {label!r}, but the panel has {options}: change route.py"
             )
-    chosen |= state.settings
-    return "#" + "&".join(
-        f"{quote(name, safe='')}={quote(label, safe='')}" for name, label in chosen.items()
+    return {**chosen, **state.settings}
+
+
+def drawn_for_the_screen(panel: Exploration, screen: Screen) -> dict[str, Any]:
+    """Return the book of a panel in which the pictures of the route fit the screen."""
+    book, pictures = panel.book(), fitting(panel, screen)
+    for state, svg in zip(screen.states, pictures, strict=True):
+        place, chosen = 0, _chosen(panel, state)
+        for control in book["controls"]:
+            options = control["options"]
+            place = place * len(options) + options.index(chosen[control["name"]])
+        book["states"][place]["svg"] = svg
+    return book
+
+
+def fitting(panel: Exploration, screen: Screen) -> list[str]:
+    """Draw the states of the route so that each is seen whole: if it can be, all cards stand in the
+    same places in all of them, as a panel has it, else each picture is laid out alone.
+
+    Raises:
+        ValueError: one of them is too large even so.
+    """
+    room = ROOMS[screen.is_wide]
+    runs = [panel.run(**state.settings) for state in screen.states]
+    for groups in ([runs], [[run] for run in runs]):
+        pictures = [svg for group in groups for svg in _largest(group, room)]
+        if min(_scale(svg, room) for svg in pictures) >= LEGIBLE:
+            return pictures
+    raise ValueError(
+        f"a picture of {screen.scenario!r} is too large for the screen of a class:"
+        f" {[render.size(svg) for svg in pictures]} CSS pixels, of which {LEGIBLE:.0%} have to fit"
+        f" {room}; choose other states"
     )
+
+
+def _largest(runs: Sequence[Run], room: tuple[int, int]) -> list[str]:
+    """Draw runs over each other: of several arrangements in the one that is seen the largest."""
+    together = Together(most=None)
+    for run in runs:
+        together.add(run.settings, run.figure.scene)
+    drawn = []
+    for part in WIDTHS:
+        together.fit([int(room[0] * part)])
+        drawn.append([together.svg(run.figure.scene) for run in runs])
+    return max(drawn, key=lambda svgs: min(_scale(svg, room) for svg in svgs))
+
+
+def _scale(svg: str, room: tuple[int, int]) -> float:
+    """Return how large a picture is in a room that shows all of it, 1 for its own size."""
+    return min((r - MARGINS) / size for r, size in zip(room, render.size(svg), strict=True))
 
 
 def answer(panel: Exploration, screen: Screen, state: State) -> str:

@@ -55,7 +55,7 @@ def pages_of(notebook: Notebook, folder: Path) -> list[Page]:
                 live.what.run(copy="detach").figure.save(folder / PREVIEW)
         answers: tuple[str, ...] = ()
         if isinstance(live.what, Exploration):
-            answers = deck.write(folder / "class", folder / place, live.what, notebook.name)
+            answers = deck.write(folder / "class", live.what, notebook.name)
         written.append(Page(live.title, place, live.name, live.cell.id, answers))
     if written:
         _lead_on(folder / written[-1].place, f"../{_beside(notebook, 1)}")

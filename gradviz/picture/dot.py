@@ -54,7 +54,7 @@ class Arrangement(NamedTuple):
     ``columns``: what stands in one frame stands in one column. ``chars``: at which a line of a card
     wraps at the latest, and when it is set, chips of long arrows get no room of their own.
     ``across``: values go from left to right instead of down, and no row is planned. ``single``: all
-    cards stand in one column.
+    cards stand in one column. ``tight``: arrows that pass a card stand close to each other.
     """
 
     row: float
@@ -62,6 +62,7 @@ class Arrangement(NamedTuple):
     chars: int = UNSET
     across: bool = False
     single: bool = False
+    tight: bool = False
 
 
 ARRANGEMENTS = (
@@ -77,7 +78,8 @@ ACROSS = Arrangement(0, chars=21, across=True)
 # of a picture for a narrow place, when none of the others is narrow enough
 ONE_COLUMN = (
     Arrangement(220, True, 20),
-    *(Arrangement(0, chars=chars, single=True) for chars in (22, 20, 18)),
+    *(Arrangement(0, chars=chars, single=True) for chars in (22, 20, 18, 16)),
+    *(Arrangement(0, chars=chars, single=True, tight=True) for chars in (18, 16)),
 )
 
 
@@ -158,7 +160,7 @@ def _picture(scene: Scene, how: Arrangement) -> str:
         rankdir="LR" if how.across else "TB",
         newrank="true",
         bgcolor="transparent",
-        nodesep=0.3 if how.across else 0.25,
+        nodesep=0.3 if how.across else 0.15 if how.tight else 0.25,
         ranksep=0.46 if how.across else 0.34,
         pad=0.06,
         labelloc="b",

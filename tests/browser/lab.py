@@ -95,6 +95,7 @@ def jupyterlab(home: Path) -> Iterator[Lab]:
         f"--ServerApp.root_dir={folder}",
         "--ServerApp.terminals_enabled=False",
         "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly",
         f"--ContentsManager.pre_save_hook={HOOK}",  # as `make lab` does
     ]

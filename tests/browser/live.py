@@ -303,6 +303,14 @@ def open_lab(page: Page, lab: Lab, name: str, tail: str = "&reset") -> None:
     page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
+def open_notebook_7(page: Page, lab: Lab, name: str) -> None:
+    """Open a notebook, and wait for its kernel: Notebook 7 shows it as idle before there is one, and
+    cells that are run then run nothing, without a word."""
+    page.goto(f"{lab.url}notebooks/{name}?token={lab.token}")
+    page.evaluate(LIVE)
+    page.wait_for_function("() => live.idle()")
+
+
 def run_all(page: Page, panels: int = 4) -> None:
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(

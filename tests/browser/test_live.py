@@ -7,7 +7,7 @@ import itertools
 import json
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,18 +16,18 @@ from live import (
     CELLS,
     EVERYTHING,
     FIRST,
-    LIVE,
     PLAYER,
     SECOND,
     Oracle,
     Panel,
     in_code_font,
     open_lab,
+    open_notebook_7,
     run_all,
     run_python,
     write_notebook,
 )
-from playwright.sync_api import Browser, Page, TimeoutError, expect
+from playwright.sync_api import Browser, Page, expect
 
 
 @pytest.fixture(scope="module")
@@ -618,28 +618,14 @@ def test_a_page_that_is_opened_again_and_a_new_kernel(
         assert not tab.strangers
 
 
-def run_all_in_notebook_7(page: Page) -> None:
-    waiting = page.locator(".jp-InputPrompt").first.get_by_text("[ ]:")
-    for _ in range(3):  # on a busy machine the menu may close again before it is clicked
-        page.get_by_text("Run", exact=True).first.click()
-        page.get_by_text("Run All Cells", exact=True).click()
-        with suppress(TimeoutError):
-            waiting.wait_for(state="detached", timeout=5000)
-            break
-
-
 def test_notebook_7_is_live_too(browser: Browser, lab: Lab, oracle: Oracle) -> None:
     write_notebook(lab, "seven.ipynb", CELLS[:3])
     complaints: list[str] = []
     with small_tab(browser, complaints) as tab:
         page, panel = tab.page, Panel(tab.page, FIRST)
-        page.goto(f"{lab.url}notebooks/seven.ipynb?token={lab.token}")
-        page.evaluate(LIVE)
-        page.locator(".jp-Notebook .jp-Cell").nth(2).wait_for()
-        page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
+        open_notebook_7(page, lab, "seven.ipynb")
         complaints.clear()  # of Notebook 7 itself, while it starts
-        run_all_in_notebook_7(page)
-        panel.room.locator(".gv-said").wait_for()  # a fresh kernel first imports torch
+        run_all(page, 2)
         panel.shows(oracle.course())
         panel.choose("detach")
         panel.shows(oracle.course(copy="detach"))

@@ -23,15 +23,21 @@ from course.pages import Page as Shown
 ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 BUILT = sorted({ASKING, *sampled([book.name for book in books.notebooks()], 1)})
 SCREENS = {n: screen for n, _, screen in route.numbered() if screen.notebook in BUILT}
-SEEN_WHOLE = {
-    "scenario",
-    "predict",
-    "layers",
-    "kept",
-    "frozen",
-}  # none of whose picture is out of sight
 WATCH = """window.broken = [];
     addEventListener("securitypolicyviolation", e => broken.push(`${e.violatedDirective} ${e.blockedURI}`));"""
+
+# CSS pixels of the smallest text in the picture
+LETTERS = """() => Math.min(...[...document.querySelectorAll(".gv-canvas text")].map(
+    text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))"""
+# what of the page lies below the screen, or on something else that stands there
+BELOW = """() => {
+    const parts = ["#deck", ".gv-code", ".gv-sentence", ".gv-view", ".gv-strip", ".gv-printed"]
+        .map(name => [name, document.querySelector(name)]).filter(([, e]) => e?.checkVisibility())
+        .map(([name, e]) => [name, e.getBoundingClientRect()]);
+    const lies = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return parts.filter(([name, a]) => a.bottom > innerHeight || a.right > innerWidth || a.height < 10
+        || parts.some(([other, b]) => name !== other && lies(a, b))).map(([name]) => name);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -222,8 +228,9 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
         page.screenshot(path=ARTEFACTS / f"class-{number}-{at}.png")
         size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
         assert page.evaluate(size) == [1280, 720]
-        if screen.scenario in SEEN_WHOLE:
-            assert not page.locator(".gv-view").get_attribute("data-more")
+        assert not page.locator(".gv-view").get_attribute("data-more"), "out of sight"
+        assert page.evaluate(LETTERS) >= 12 - 0.01
+        assert page.evaluate(BELOW) == []
         if at < len(screen.states):
             page.keyboard.press("PageDown")
     assert violations(page) == {}

@@ -14,17 +14,17 @@ from live import (
     CELLS,
     FAKE,
     HEAD,
-    LIVE,
     PLAY,
     Oracle,
     Panel,
     open_lab,
+    open_notebook_7,
     run_all,
     run_python,
     write_notebook,
 )
 from playwright.sync_api import Browser, Page, expect
-from test_live import run_all_in_notebook_7, small_tab
+from test_live import small_tab
 
 pytestmark = pytest.mark.dear(4)  # each with a kernel of its own
 
@@ -274,11 +274,8 @@ def test_a_kernel_that_somebody_else_restarted_is_gone_in_notebook_7_too(
     write_notebook(lab, "elsewhere.ipynb", (HEAD, COURSE_CELL))
     with small_tab(browser, []) as tab:
         page = tab.page
-        page.goto(f"{lab.url}notebooks/elsewhere.ipynb?token={lab.token}")
-        page.evaluate(LIVE)
-        page.locator(".jp-Notebook .jp-Cell").nth(1).wait_for()
-        page.locator(".jp-NotebookPanel [data-status=idle]").first.wait_for()
-        run_all_in_notebook_7(page)
+        open_notebook_7(page, lab, "elsewhere.ipynb")
+        run_all(page, 1)
         course = Panel(page, 0)
         course.room.locator(".gv-node").first.wait_for()
         is_true(course)

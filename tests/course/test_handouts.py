@@ -15,7 +15,8 @@ import gradviz
 from course import ROOT, deck, handouts, route, teaching
 from course.books import Notebook, notebooks
 from course.handouts import Drawn
-from course.route import ROUTE, State
+from course.route import ROUTE, Screen, State
+from gradviz.picture import render
 
 COPIES = {
     "clone()": torch.Tensor.clone,
@@ -132,11 +133,49 @@ def test_a_state_of_the_route_is_one_of_its_panel() -> None:
 
 
 def test_a_panel_that_is_not_on_the_route_gets_no_page(tmp_path: Path) -> None:
-    [cell] = [c for c in notebook("00_copy_or_cut").code if "def scenario(" in c.source]
-    panel = made_by(cell.source)["scenario"]
-    page = tmp_path / "other.html"
-    assert deck.write(tmp_path / "class", page, panel, "00_copy_or_cut") == ()
+    panel = made_by(TWO_WAYS)["two_ways"]
+    assert deck.write(tmp_path / "class", panel, "00_copy_or_cut") == ()
     assert not (tmp_path / "class").exists()
+
+
+TWO_WAYS = """@gv.explore(factor=[1, 2], twice=False)
+def two_ways(factor, twice):
+    a = torch.tensor(1., requires_grad=True)
+    b = a * factor
+    if twice:
+        c = b.detach()
+        d = c * b
+    b.backward()
+"""
+WALKED = Screen(
+    "any", "two_ways", ("a.grad",), (State({"factor": "1"}, "?"), State({"factor": "2"}, "?"))
+)
+
+
+def test_pictures_of_a_screen_are_laid_out_for_its_states_alone() -> None:
+    """A third card, which only states that nobody walks to have, takes no room."""
+    panel = made_by(TWO_WAYS)["two_ways"]
+    one, two = deck.fitting(panel, WALKED)
+    book = deck.drawn_for_the_screen(panel, WALKED)
+    shown = [state["svg"] for state in book["states"]]
+    assert [shown[0], shown[2]] == [one, two]
+    whole = panel.book()["states"][0]["svg"]
+    assert render.size(one)[0] < render.size(whole)[0]
+    rims = [
+        re.findall(r'class="node">\s*<title>[^<]*</title>\s*<path[^>]*? d="([^"]*)"', svg)
+        for svg in (one, two)
+    ]
+    assert len(rims[0]) == 2
+    assert rims[0] == rims[1], "a card is not where it was"
+
+
+def test_a_picture_that_does_not_fit_the_screen_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel = made_by(TWO_WAYS)["two_ways"]
+    monkeypatch.setitem(deck.ROOMS, False, (300, 100))
+    with pytest.raises(ValueError, match="'two_ways' is too large for the screen of a class"):
+        deck.fitting(panel, WALKED)
 
 
 def test_a_screen_that_is_gone_is_an_error() -> None:

@@ -13,7 +13,7 @@ from svg import SVG, cards_of
 import gradviz as gv
 from gradviz.live.explore import Exploration, explore
 from gradviz.picture import render
-from gradviz.picture.together import LEGIBLE, MARGINS, width_in
+from gradviz.picture.together import LEGIBLE, MARGINS, NARROW, Together, is_too_wide, width_in
 
 Point = tuple[float, float]
 CLICKS, SETTLED = 26, 6  # of a walk; after so many clicks cards hardly move any more
@@ -209,3 +209,15 @@ def test_a_panel_draws_for_the_room_that_its_page_has_and_runs_nothing_for_that(
     assert size_of(both["svg"]) > width_in(380)
     assert scenario.set(copy="clone").state["sentence"] == first["sentence"]
     assert scenario.set(copy="detach").state["svg"] == both["svg"]
+
+
+def test_a_weight_and_a_bias_that_are_read_twice_fit_a_phone() -> None:
+    """Three arrows pass what stands between."""
+    with gv.record() as rec:
+        x, W = torch.tensor([[2.0]]), torch.tensor([[1.0]], requires_grad=True)
+        b = torch.tensor([1.0], requires_grad=True)
+        for _ in range(2):
+            torch.relu(x @ W + b).backward()
+    scene, together = rec.figure().scene, Together()
+    together.add("", scene)
+    assert not is_too_wide(together.svg(scene, NARROW), NARROW)
