@@ -87,10 +87,9 @@ def drawn_for_the_screen(panel: Exploration, screen: Screen) -> dict[str, Any]:
     """Return the book of a panel in which the pictures of the route fit the screen."""
     book, pictures = panel.book(), fitting(panel, screen)
     for state, svg in zip(screen.states, pictures, strict=True):
-        place, chosen = 0, _chosen(panel, state)
-        for control in book["controls"]:
-            options = control["options"]
-            place = place * len(options) + options.index(chosen[control["name"]])
+        place = 0
+        for control, label in zip(book["controls"], _chosen(panel, state).values(), strict=True):
+            place = place * len(control["options"]) + control["options"].index(label)
         book["states"][place]["svg"] = svg
     return book
 

@@ -12,7 +12,7 @@ import pytest
 from lab import ARTEFACTS, ROOT, Lab, Tab, change_theme, new_tab
 from live import open_lab, run_python
 from playwright.sync_api import Browser, Locator, Page
-from sampling import sampled
+from sampling import Asked, sampled
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("0[0-9]_*.ipynb"))
 RUN_REST = """async () => {
@@ -79,7 +79,7 @@ class Room:
         while same < 3:
             before, seen = seen, self.element.evaluate(SEEN)
             same = same + 1 if seen == before else 0
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(20)
         return seen
 
 
@@ -90,7 +90,9 @@ def walker(browser: Browser) -> Iterator[Tab]:
 
 
 def look(page: Page, name: str) -> None:
-    """Take a picture of the window, light and dark, to look at."""
+    """Take a picture of the window, light and dark, to look at; it takes seconds, so not always."""
+    if not Asked.everything:
+        return
     ARTEFACTS.mkdir(exist_ok=True)
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         change_theme(page, theme)

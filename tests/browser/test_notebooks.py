@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from lab import ARTEFACTS, ROOT, WATCH, Lab, Tab, change_theme
 from playwright.sync_api import Page
-from sampling import sampled
+from sampling import Asked, sampled
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 PICTURE = "data:image/svg+xml;base64,"
@@ -142,7 +142,10 @@ def looks(page: Page, expected: int) -> list[dict[str, Any]]:
 
 
 def screenshot(page: Page, name: str) -> None:
-    """The whole notebook, screen by screen from the top, as images below tests/artefacts/."""
+    """The whole notebook, screen by screen from the top, as images below tests/artefacts/: to look
+    at, and it takes seconds, so not always."""
+    if not Asked.everything:
+        return
     page.set_viewport_size({"width": 1440, "height": 1500})
     scroller = page.locator(".jp-WindowedPanel-outer").first
     height = scroller.evaluate("e => e.scrollHeight")

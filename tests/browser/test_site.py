@@ -108,11 +108,14 @@ def test_the_index_leads_to_every_page_of_every_notebook(whole_site: Path, page:
     assert {p.parent.name for p in pages_in(whole_site)} == notebooks
 
 
-def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None:
+def test_every_page_opens_from_disk_and_steps_on_and_leads_to_its_notebook_and_its_neighbours(
+    site: Path, page: Page
+) -> None:
     assert {path.parent.name for path in pages_in(site)} == {*BUILT}
     for path in sorted(pages_in(site)):
         page.goto(f"file://{path}")
         expect(page.locator("h1")).to_have_text(re.compile(rf"^{path.parent.name[:2]} "))
+        leads_on(site, path, links(page))
         if path.name.startswith("question"):
             expect(page.locator(".gv-view")).to_be_hidden()
             page.keyboard.press("r")
@@ -125,21 +128,18 @@ def test_every_page_opens_from_disk_and_steps_on(site: Path, page: Page) -> None
         assert page.evaluate("() => broken") == [], path
 
 
+def leads_on(site: Path, path: Path, links: list[str]) -> None:
+    found = [Path(link.removeprefix("file://").partition("#")[0]) for link in links]
+    book = path.parent.with_suffix(".html")
+    assert found[:2] == [site / "index.html", book]
+    inside = {place for place in found[2:] if place.parent == path.parent}
+    assert inside <= pages_in(site) - {path}
+    assert "#next" not in path.read_text("utf-8")
+
+
 def test_a_live_page_is_quickly_fetched(site: Path) -> None:
     sizes = {path: path.stat().st_size for path in pages_in(site)}
     assert {path: size for path, size in sizes.items() if size > 600_000} == {}
-
-
-def test_a_page_leads_to_its_notebook_and_to_its_neighbours(site: Path, page: Page) -> None:
-    for path in sorted(pages_in(site)):
-        page.goto(f"file://{path}")
-        page.locator("#gv-links").wait_for()
-        found = [Path(link.removeprefix("file://").partition("#")[0]) for link in links(page)]
-        book = path.parent.with_suffix(".html")
-        assert found[:2] == [site / "index.html", book]
-        inside = {place for place in found[2:] if place.parent == path.parent}
-        assert inside <= pages_in(site) - {path}
-        assert "#next" not in path.read_text("utf-8")
 
 
 def test_a_whole_notebook_can_be_read_and_clicked(site: Path, page: Page) -> None:

@@ -33,12 +33,12 @@ def test_slides_open_without_network(browser: Browser, tmp_path: Path, name: str
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(path.as_uri())
         page.wait_for_function("() => window.Reveal?.isReady()")
+        page.evaluate("() => Reveal.configure({transition: 'none', backgroundTransition: 'none'})")
         count = page.evaluate("() => Reveal.getTotalSlides()")
         seen = []
         for number in range(count):
             seen.append(page.evaluate(SHOWN_NOW))
             if number in (0, 1, 2, count - 1):
-                page.wait_for_timeout(900)  # it moves in
                 assert violations(page) == {}, number
                 page.screenshot(path=ARTEFACTS / f"slides-{name}-{number}.png")
             page.keyboard.press("Space")

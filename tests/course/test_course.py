@@ -530,3 +530,16 @@ def test_parsing_our_words_is_noticed(line: str) -> None:
 @pytest.mark.parametrize("line", SHOWING.splitlines())
 def test_showing_our_words_is_no_complaint(line: str) -> None:
     assert parsed_words(line) == []
+
+
+def test_tables_of_answers_stay_folded_until_they_are_run() -> None:
+    """They stand right below the panel that asks for a guess."""
+    tables = [
+        (b.name, c)
+        for b in books.notebooks()
+        for c in b.code
+        if c.source.startswith("lesson.table(")
+    ]
+    assert len(tables) > 50
+    for name, cell in tables:
+        assert cell.metadata["jupyter"]["outputs_hidden"], f"{name}: {cell.id}"
