@@ -8,6 +8,7 @@ that there is time to guess; so does what comes after several outputs, or a long
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from .books import FOLDER, Cell, read
@@ -17,6 +18,7 @@ SECTION = 3  # level of the least heading that begins a slide
 DRAWN = ("text/html", "image/png", "image/svg+xml")
 OUTPUTS = 2  # on one slide
 LETTERS = 300  # of a text that stands under an output
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 
 def kinds(cells: Sequence[Cell]) -> list[str]:
@@ -37,7 +39,7 @@ def kinds(cells: Sequence[Cell]) -> list[str]:
 
 def _is_long(cell: Cell) -> bool:
     """Say whether a text, without what is folded in it, has no room under an output."""
-    return cell.kind == "markdown" and len(cell.source.partition("<details>")[0]) > LETTERS
+    return cell.kind == "markdown" and len(FOLDED.sub("", cell.source)) > LETTERS
 
 
 def main() -> None:
