@@ -8,6 +8,8 @@ of the notes' parts stand here.
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -17,6 +19,7 @@ from claims import CLAIMS, Claim
 from course import books
 
 PAGE = Path(__file__).parents[1] / "docs" / "notes.md"
+MAGIC = re.compile(r"(?m)^%.*$")  # lines of a cell that are IPython's
 INTRODUCTION = """# Your note, your section
 
 <!-- Written by tests/ledger.py. Change tests/by_note.py or the programs in tests/claims/, not this page. -->
@@ -26,7 +29,7 @@ each in its own order: what it says (in our words), whether that holds, and the 
 verdicts are those of [the ledger](claims.md): a program tries each claim, and nobody types what comes out.
 
 A scenario (S01 to S45) is a small program of a note. Its number stands at the end of the sections that run it, and
-below each note with links to them."""
+below each note with links to them, and with the controls of the panels there."""
 
 
 class Part(NamedTuple):
@@ -196,7 +199,8 @@ AGAINST = (
 def section_link(book: books.Notebook, section: str) -> str:
     """A link to a section, as JupyterLab and GitHub name it: blanks become hyphens."""
     anchor = quote(books.plain(section).replace(" ", "-"), safe="-._~")
-    return f"[{book.number} {section}](../notebooks/{book.path.name}#{anchor})"
+    shown = section if section.startswith(book.number) else f"{book.number} {section}"
+    return f"[{shown}](../notebooks/{book.path.name}#{anchor})"
 
 
 def sections_of(tag: str) -> list[str]:
@@ -212,9 +216,25 @@ def claim_row(claim: Claim) -> str:
     return f"| {claim.id} | {claim.words} | **{verdict}.**{remark} | {where} |"
 
 
+def controls_in(cell: books.Cell) -> list[str]:
+    """The controls of the panel in a cell, as its function names them; none where it has no panel."""
+    if "@gv.explore" not in cell.source:
+        return []
+    statements = ast.parse(MAGIC.sub("", cell.source)).body
+    panels = [one for one in statements if isinstance(one, ast.FunctionDef) and one.decorator_list]
+    return [argument.arg for one in panels for argument in one.args.args]
+
+
 def scenario_row(number: str, shows: str) -> str:
     """One scenario as a line of a table."""
-    return f"| {number} | {shows} | {'<br>'.join(sections_of(number))} |"
+    sections: dict[str, list[str]] = {}
+    for book, cell in books.tagged(number):
+        sections.setdefault(section_link(book, cell.section), []).extend(controls_in(cell))
+    lines = [
+        link + "".join(f" `{name}`" for name in dict.fromkeys(names))
+        for link, names in sections.items()
+    ]
+    return f"| {number} | {shows} | {'<br>'.join(lines)} |"
 
 
 def between(first: str, last: str) -> list[str]:
@@ -235,7 +255,10 @@ def note_text(note: Note) -> str:
         ]
         texts += [f"### {note.number}: {part.heading}", "\n".join([*head, *rows])]
     rows = [scenario_row(number, shows) for number, shows in note.scenarios.items()]
-    head = ["| scenario | it shows | run in |", "| --- | --- | --- |"]
+    head = [
+        "| scenario | it shows | run in, and what can be switched there |",
+        "| --- | --- | --- |",
+    ]
     texts += [f"### {note.number}: its programs", "\n".join([*head, *rows])]
     return "\n\n".join(texts)
 

@@ -24,7 +24,8 @@ def main(folder: str, name: str, most: str) -> None:
             continue
         states = math.prod(len(control["options"]) for control in panel.what.controls)
         if states <= int(most):
-            gv.export(panel.what, Path(folder) / f"{place:02}_{panel.name}.html")
+            path = Path(folder) / f"{place:02}_{panel.name}.html"
+            gv.export(panel.what, path, limit=states)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from live import (
     write_notebook,
 )
 from playwright.sync_api import Browser, Page, expect
+from sampling import Asked
 from test_live import small_tab
 
 pytestmark = pytest.mark.dear(4)  # each with a kernel of its own
@@ -108,7 +109,9 @@ def press(panel: Panel, name: str) -> None:
 
 
 def shoot(page: Page, panel: Panel, name: str) -> None:
-    """The panel in light and dark."""
+    """Takes a picture of the panel in light and dark; it takes seconds, so not always."""
+    if not Asked.everything:
+        return
     for theme in ("Light", "Dark"):
         change_theme(page, f"JupyterLab {theme}")
         panel.top()

@@ -71,3 +71,12 @@ def test_a_section_link_names_the_heading_as_a_notebook_does(tmp_path: Path) -> 
     path.write_text(json.dumps({"cells": raw}), encoding="utf-8")
     link = by_note.section_link(books.read(path), "2. Copy with `clone()`")
     assert link == "[07 2. Copy with `clone()`](../notebooks/07_x.ipynb#2.-Copy-with-clone%28%29)"
+
+
+def test_every_scenario_has_a_control() -> None:
+    assert {n: by_note.scenario_row(n, "") for n in books.SCENARIOS if not controls_of(n)} == {}
+    assert controls_of("S45") == ["product", "plus", "mode", "requires_grad"]
+
+
+def controls_of(scenario: str) -> list[str]:
+    return [name for _, cell in books.tagged(scenario) for name in by_note.controls_in(cell)]
