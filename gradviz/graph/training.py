@@ -88,6 +88,8 @@ class Training:
             yield after.object_id, Moment(Did.CLEARED if after.grad is None else Did.CHANGED, call)
         elif before.grad is not None and self._is_step(call, after):
             yield after.object_id, Moment(Did.STEPPED, call)
+        elif (own := self._leaf_behind_data(event)) is not None and self._is_step(call, own):
+            yield own.object_id, Moment(Did.STEPPED, call)
 
     @cached_property
     def _owner_in_memory(self) -> dict[int | None, int]:
@@ -95,6 +97,21 @@ class Training:
         another tensor."""
         owned = (t for t in self.graph.tensors if t.object_id in self.owners)
         return {t.storage_id: self.owners[t.object_id] for t in owned if t.storage_id is not None}
+
+    def _leaf_behind_data(self, event: Wrote) -> Tensor | None:
+        """Return the leaf whose memory was written through what ``.data`` gave, of which the leaf
+        itself has no new state; None for other writes."""
+        after = self.graph.tensor[event.after_id]
+        if event.alias or after.is_leaf is not True or after.requires_grad:
+            return None
+        leaf = self._leaf_in_memory.get(after.storage_id)
+        return leaf if leaf is not None and leaf.object_id != after.object_id else None
+
+    @cached_property
+    def _leaf_in_memory(self) -> dict[int | None, Tensor]:
+        """The leaves to which gradients come, by storage id."""
+        leaves = (self.facts.latest_state[i] for i in self.facts.accumulate_node)
+        return {t.storage_id: t for t in leaves if t.storage_id is not None}
 
     def _is_step(self, call: Call, after: Tensor) -> bool:
         """Say whether a call moves a leaf by its gradient: an optimizer's, or one that was handed

@@ -123,6 +123,11 @@ class Statements:
         found = [place for place, node in self.calls(method) if not node.args]
         return found if len(found) == 1 else []
 
+    def functions_called(self, name: str) -> set[tuple[str, int]]:
+        """Return file and first line of the functions of this name that ran."""
+        found = (code for code in self.codes if code.co_name == name)
+        return {(display_name(code.co_filename), code.co_firstlineno) for code in found}
+
     def calls(self, method: str) -> list[tuple[Source, ast.Call]]:
         """Return where a method of this name is called, with the call's node."""
         return [

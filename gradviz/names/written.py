@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import linecache
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from executing import Source as File
@@ -30,6 +31,11 @@ from gradviz.names.position import callee_of, display_name, dotted, statement_at
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CELL = "cell ["
+_ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
 
 
 class Number(NamedTuple):
@@ -72,6 +78,33 @@ def numbers_read(source: Source) -> list[Number]:
             if number is not None:
                 found.setdefault(number.code, number)
     return list(found.values())
+
+
+def arguments_written(source: Source, function: str) -> list[Number]:
+    """Return the numbers, computed ones too, that the statement of a recorded call hands to a
+    function: of ``torch.clamp(p, eps, 1 - eps)`` both bounds."""
+    for node in _nodes_at(source):
+        if isinstance(node, ast.Call) and callee_of(node.func) == function:
+            given = [*node.args, *(k.value for k in node.keywords)]
+            found = ((a, _computed(a, source.file)) for a in given)
+            return [
+                Number(ast.unparse(a), value, source.file, node.lineno)
+                for a, value in found
+                if value is not None
+            ]
+    return []
+
+
+def _computed(node: Any, file: str) -> float | None:
+    """Return the number that an expression of numbers gives; None for any other."""
+    if not isinstance(node, ast.BinOp):
+        number = _number(node, file)
+        return None if number is None else number.value
+    left, right = _computed(node.left, file), _computed(node.right, file)
+    compute = _ARITHMETIC.get(type(node.op))
+    if left is None or right is None or compute is None:
+        return None
+    return compute(left, right)
 
 
 def seconds_before(source: Source) -> list[Second]:
@@ -143,8 +176,24 @@ def _statement(source: Source) -> Any:
 
 def _is_of(statement: Any, source: Source) -> bool:
     """Tell whether the code of a call stands in a statement, whatever the blanks and brackets."""
-    text, code = (re.sub(r"\W", "", text) for text in (ast.unparse(statement), source.code or ""))
+    text, code = (
+        re.sub(r"\W", "", text)
+        for text in (ast.unparse(statement), _as_unparsed(source.code or ""))
+    )
     return bool(code) and code in text
+
+
+def _as_unparsed(code: str) -> str:
+    """Return code with its numbers and quotes as ``ast.unparse`` writes them; as it is, where it is
+    cut off.
+
+    >>> _as_unparsed("clamp(x, 1e-8)"), _as_unparsed("clamp(x, 1e…")
+    ('clamp(x, 1e-08)', 'clamp(x, 1e…')
+    """
+    try:
+        return ast.unparse(ast.parse(code.strip()))
+    except SyntaxError:
+        return code
 
 
 def _nodes_at(source: Source) -> Iterator[Any]:
@@ -249,9 +298,16 @@ def _module_of(node: Any) -> Any:
 
 
 def _assigned(name: str, binder: Any, file: str) -> Number | None:
-    """Return the number that a statement gives a name."""
-    value = _literal(value_given(name, binder))
-    return None if value is None else Number(name, value, file, binder.lineno)
+    """Return the number that a statement gives a name, also by an attribute: ``eps = self.eps``."""
+    given = value_given(name, binder)
+    value = _literal(given)
+    if value is not None:
+        return Number(name, value, file, binder.lineno)
+    code = dotted(given) if isinstance(given, ast.Attribute) else None
+    if not name.startswith("self.") and code is not None and code.startswith("self."):
+        found = _number(given, file)
+        return None if found is None else found._replace(code=name)
+    return None
 
 
 def _literal(node: Any) -> float | None:

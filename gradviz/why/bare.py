@@ -10,12 +10,14 @@ beside a model only where it cannot have been meant.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
+from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason, GradvizError, Source
@@ -213,13 +215,17 @@ def _of_gradients(bare: Bare) -> Explanation:
     """Tell the first of the gravest answers, see NOTE [which answer is told]."""
     looked, everything = _of_looked(bare), _of_everything(bare)
     unasked = everything is not None and everything.cause in _MAY_BE_NONE
+    snapshot = _at_least(_of_snapshots(bare), Level.FAULT)
+    # what nobody looked at explains less than what cannot have been meant
+    of_numbers = everything is not None and everything.cause is Cause.ZERO_GRADIENT
     told = [
         (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
         (_of_looked_models(bare), Level.SUSPECT),
+        *([(snapshot, Level.FAULT)] if of_numbers else []),
         (everything, Level.OPEN),
         (_at_least(_of_leaves(bare), Level.FAULT) if bare.models else None, Level.FAULT),
         (_at_least(_of_untracked(bare), Level.FAULT), Level.FAULT),
-        (_at_least(_of_snapshots(bare), Level.FAULT), Level.FAULT),
+        (snapshot, Level.FAULT),
     ]
     answers = [(answer, level) for answer, level in told if answer is not None]
     if not answers:
@@ -342,15 +348,28 @@ def _of_snapshots(bare: Bare) -> Explanation | None:
         return None
     statements = Statements.of(recording)
     for name, values in kept.items():
-        taken = _taken_before_a_step(statements, name)
+        taken = _taken_before_a_step(statements, name) or _taken_and_loaded(bare, statements, name)
         if taken is None and not _is_used_as_it_was(recording, values):
             continue
-        told = bare.ask(values, dict(bare.models), names={name: values})
-        if told is not None and told.cause is Cause.SHARED_SNAPSHOT:
-            calls = [] if taken is None else [call_at(taken)]
-            where = Words(recording.graph).places(calls)
-            return told._replace(where=where, lines=lines_of(calls)) if calls else told
+        told = _of_snapshot(bare, name, values)
+        if told is not None and taken is not None:
+            where = Words(recording.graph).places([call_at(taken)])
+            return told._replace(where=where, lines=lines_of([call_at(taken)]))
+        if told is not None:
+            return told
     return None
+
+
+def _of_snapshot(bare: Bare, name: str, values: Any) -> Explanation | None:
+    """Tell that some values share the memory of a model; None where they do not."""
+    own = _members(name, values)
+    told = bare.ask(own or values, dict(bare.models), names={name: values, **own})
+    return told if told is not None and told.cause is Cause.SHARED_SNAPSHOT else None
+
+
+def _members(name: str, values: Any) -> dict[str, Any]:
+    """Return what ``state_dict()`` gave, each by the words that get it; nothing of a list."""
+    return {f"{name}[{key!r}]": t for key, t in values.items()} if is_state(values) else {}
 
 
 def _taken_before_a_step(statements: Statements, name: str) -> Source | None:
@@ -362,6 +381,23 @@ def _taken_before_a_step(statements: Statements, name: str) -> Source | None:
     steps = [p.line for p, _ in statements.calls("step") if p.file == taken.file]
     used = [p.line for p, _ in statements.mentions(name) if p.file == taken.file]
     return taken if steps and taken.line < max(steps) < max(used) else None
+
+
+def _taken_and_loaded(bare: Bare, statements: Statements, name: str) -> Source | None:
+    """Return the statement that gives a variable or an attribute what ``state_dict()`` gives, where
+    a later one loads it into the network that it is of: nothing changes by that."""
+    owner, _, word = name.rpartition(".")
+    found = statements.sets(word) if owner else statements.binds(word)
+    taken = [place for place, node in found if _calls(node.value, "state_dict")]
+    if not taken or bare.recording is None:
+        return None
+    loading = [
+        c.call
+        for c in copied(Facts.of(bare.recording.graph))
+        if c.is_whole and c.sources == {c.into}
+    ]
+    codes = (frame.code for c in loading if c.source for frame in c.source.frames)
+    return taken[-1] if any(re.search(rf"\b{re.escape(word)}\b", code) for code in codes) else None
 
 
 def _calls(node: ast.AST, method: str) -> bool:

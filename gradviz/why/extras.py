@@ -230,8 +230,8 @@ class Extras:
             own, met = self.leaves(mine), self.leaves(passing)
             if not self.is_part(own.keys(), met.keys()):
                 continue
-            behind = met.keys() - own.keys()
-            kept = [t for t in own.values() if self.is_added(first, second, t)]
+            behind = set(filter(self.is_to_learn, met.keys() - own.keys()))
+            kept = [t for t in own.values() if behind and self.is_added(first, second, t)]
             if kept and self.leads_through(passing, set(own), behind):
                 calls = [self.graph.call[first.call_id], self.graph.call[second.call_id]]
                 yield Extra(
@@ -242,6 +242,10 @@ class Extras:
                     others=self.names(met[i] for i in sorted(behind)),
                     other=self.words.name(mine),
                 )
+
+    def is_to_learn(self, leaf: int) -> bool:
+        """Say whether an optimizer holds a leaf; where none is known, any may be to learn."""
+        return not self.held or any(leaf in held for held in self.held)
 
     def is_part(self, own: Set[int], met: Set[int]) -> bool:
         """Say whether one loss trains a part of what another does, and an optimizer of its own

@@ -25,7 +25,9 @@ from gradviz.words.words import Words
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 # forms of zeros that are the right gradient
 RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum")
-OF_ANOTHER = ("of_another", "kept_and_trained")  # forms: their gradient is from another loss
+COPIED_INTO = "copied_into"  # form: it gets no gradient, and its values by copying
+# forms: their gradient is from another loss, or their values
+OF_ANOTHER = ("of_another", "kept_and_trained", COPIED_INTO)
 # forms: an iteration before the last one trained it, or another in its place
 IN_TURN = ("trained_before", "set_aside", "alternative")
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
@@ -88,6 +90,8 @@ class Many:
     def trained_by_another(self, group: Told) -> str:
         """Say from which loss some parameters have their gradient, and why not from this one."""
         fields = group[0][1].finding.fields
+        if group[0][1].form == COPIED_INTO:
+            return _verdict_on(group, self.gradients.words, [a.name for a, _ in self.told])
         names = pattern([a.name for a, _ in group], [a.name for a, _ in self.told])
         others, loss = fields["others"], self.gradients.loss
         if "cutter" in fields:
@@ -107,18 +111,19 @@ class Many:
 
     def what_is_fine(self) -> str:
         """Say how many have their gradient, or had it."""
-        had = sum(e.form == "done" for _, e in self.trains)
-        total = f"{len(self.trains):,}"
-        if had == len(self.trains):
+        trains = [(a, e) for a, e in self.trains if e.form != COPIED_INTO]
+        had = sum(e.form == "done" for _, e in trains)
+        total = f"{len(trains):,}"
+        if had == len(trains):
             return say("entry.all_had", n=total, frozen=self.frozen)
         if had:
             return say("entry.all_have_or_had", n=total, frozen=self.frozen)
-        turns = sum(e.form in IN_TURN for _, e in self.trains)
+        turns = sum(e.form in IN_TURN for _, e in trains)
         if turns:
-            have = f"{len(self.trains) - turns:,}"
+            have = f"{len(trains) - turns:,}"
             return say("entry.in_turn", have=have, n=total, turns=turns, frozen=self.frozen)
-        zeros = sum(e.form in RIGHT_ZEROS for _, e in self.trains)
-        n = len(self.trains)
+        zeros = sum(e.form in RIGHT_ZEROS for _, e in trains)
+        n = len(trains)
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
         return say("entry.all_have", n=total, count=n, frozen=self.frozen)

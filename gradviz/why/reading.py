@@ -129,8 +129,8 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def with_parts(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return variables, and after them what their objects hold of modules, optimizers and trained
-    leaves that no variable holds itself: of an agent ``agent.encoder``.
+    """Return variables, and after them what their objects hold of modules, optimizers, trained
+    leaves and states that no variable holds itself: of an agent ``agent.encoder``.
 
     Example:
         >>> agent = types.SimpleNamespace(net=torch.nn.Linear(2, 1), size=2)
@@ -182,8 +182,9 @@ def are_values(value: Any) -> bool:
 
 
 def _is_asked_about(value: Any) -> bool:
-    """Say whether it is a module, an optimizer, or a leaf that is trained."""
-    return is_trained_leaf(value) or issubclass(type(value), _OWN)
+    """Say whether it is a module, an optimizer, a leaf that is trained, or what ``state_dict()``
+    gave."""
+    return is_trained_leaf(value) or issubclass(type(value), _OWN) or is_state(value)
 
 
 def is_trained_leaf(value: Any) -> bool:

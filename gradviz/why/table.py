@@ -166,6 +166,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(
         GRADIENT, MISSING, rebound_or_non_leaf.updated_unseen, frozen_or_never_tracked.not_tracked
     ),
+    Rule(GRADIENT, MISSING, not_in_loss.set_by_code, Gradients.unreached),
     Rule(GRADIENT, MISSING, cut.cut_behind, frozen_or_never_tracked.not_tracked),
     Rule(
         GRADIENT,
@@ -250,7 +251,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, STAYS, left_out.left_out, Case.nothing_wrong),
     Rule(AGAIN, SOME | STAYS, stepped_without.stepped_without, stepped_without.nothing_found),
     Rule(AGAIN, STAYS, in_no_module.in_no_module, Case.steps_recorded),
-    Rule(AGAIN, MISSING, moved_parameter.only_a_copy, moved_parameter.untrained_yet),
+    Rule(AGAIN, MISSING | STAYS, moved_parameter.only_a_copy, moved_parameter.untrained_yet),
     Rule(AGAIN, MISSING, uncalled_modules.not_called, uncalled_modules.unread),
     Rule(AGAIN, ANY, plain_tensors.begun_like_weights, Case.recorded_and_fine),
     Rule(AGAIN, ANY, account.with_account, Case.recorded_and_fine),
@@ -283,11 +284,12 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, STAYS, freeze_without_effect.on_another),
     Rule(SILENT, STAYS, flag_lost.flag_lost),
     # in a training loop
+    Rule(SILENT, SOME, cleared_too_often.never_stepped),
+    Rule(SILENT, STAYS, cleared_too_often.step_left_out),
     Rule(SILENT, SOME, gradients_pile_up.piled_up),
     Rule(SILENT, SOME, left_by_another.left_by_another),
     Rule(SILENT, SOME, gradients_pile_up.read_as_sums),
     Rule(SILENT, SOME, cleared_too_often.cleared_unused),
-    Rule(SILENT, SOME, cleared_too_often.never_stepped),
     Rule(SILENT, SOME, clipped_wrong.clipped_scaled),
     Rule(SILENT, SOME, clipped_wrong.clipped_too_late),
     Rule(SILENT, SOME, clipped_wrong.clipped_in_between),

@@ -893,6 +893,8 @@ ZERO_PHRASE = {
     "mend_cancels": "if one of these ways is to be a fixed value (a target, a sample): detach() it there, and the other way has its gradient.",
     "cancels_there": "What arrived there was not zero, and its parts cancel exactly.",
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
+    "of_zeros": "What arrived there was not zero; it is multiplied by {name}, which is all zeros: {place} made it, and nothing wrote it since.",
+    "mend_of_zeros": "use there what was computed, in the place of the zeros with which it began.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",
     "zero_factors": "Its gradient is multiplied by {factors:few}, {factors:which is|which are} all zeros.",
     "something_between": "What it sent was not zero, and only zeros arrived: likely, not proven, a hook on the tensor between (register_hook), a cast or a sum over what was broadcast made them.",
@@ -1010,6 +1012,9 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{health}{it} gets its gradient from {others:few}; {loss} does not use it.",
         mend="if {loss} is to train it too: use what is computed from it in {loss}.",
     ),
+    (Cause.HEALTHY, "copied_into"): Answer(
+        verdict="{health}{it} gets no gradient from {loss}: {cutter} keeps it off, as a target is, and the code writes its values.",
+    ),
     (Cause.HEALTHY, "kept_and_trained"): Answer(
         verdict="{health}{it} gets its gradient from {others:few}; {cutter} keeps {loss} off, whose optimizer is another.",
     ),
@@ -1093,6 +1098,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: no call used {it}, but {other}, which shares its memory.",
         why="{it} is a view made under no_grad: it says requires_grad, and no gradient ever reaches it.",
         mend="read {other}.grad; or make {it} outside of no_grad.",
+    ),
+    (Cause.NOT_IN_LOSS, "set_by_code"): Answer(
+        verdict="{it}: .grad comes from no backward: {code} set it.",
+        why="no gradient of {loss} comes to {it}.",
+        mend="if {it} is to stay as it is: leave it alone where its .grad is None.",
+    ),
+    (Cause.NOT_IN_LOSS, "set_and_moved"): Answer(
+        verdict="{it} is moved although no backward brought it a gradient: {code} set its .grad.",
+        why="no gradient of {loss} comes to {it}; {moving:list} wrote it all the same: a decay or a momentum moves what has a .grad of 0 too.",
+        mend="if {it} is to stay as it is: leave it alone where its .grad is None, in the place of {code}.",
     ),
     (Cause.BRANCH_NOT_TAKEN, "never_read"): NO_CALL_USED_IT,
     (Cause.NOT_IN_LOSS, "never_read"): NO_CALL_USED_IT,
@@ -1853,6 +1868,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why=".data and detach() give a new tensor that shares the memory and has a flag of its own; the parameter's is still True.",
         mend="p.requires_grad = False on the parameter itself.",
     ),
+    (Cause.FREEZE_WITHOUT_EFFECT, "on_part"): Answer(
+        verdict="{names} {n:is|are} not frozen, nor is a part of it: the flag was set on what the index gave.",
+        why="an index gives a new tensor with a flag of its own, and requires_grad is one flag for the whole parameter.",
+        mend="let no gradient come to that part: p.register_hook(lambda grad: grad * mask) with a mask that is 0 where p is to stay, 1 elsewhere (and no weight decay for p).",
+    ),
     (Cause.FREEZE_WITHOUT_EFFECT, "on_another"): Answer(
         verdict="{names} {n:is|are} not frozen: requires_grad was switched off in {other}, and {model} is what trains.",
         why="{other} is built like {model}, shares no parameter with it, and nothing used {other} in this run.",
@@ -2137,6 +2157,22 @@ SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
     mend="look at the gradients on the way, from the loss on: t.register_hook(print) before backward.",
 )
 
+# what keeps a forward finite: why/rules/sizes/advice.py
+ADVICE = {
+    "log_of_softmax": "F.log_softmax(…) in the place of {code}: far from the largest score softmax gives exactly 0 ({maker}, {place}), and the logarithm of 0 is infinite.",
+    "log_of_sigmoid": "F.logsigmoid(x) in the place of log(sigmoid(x)), F.logsigmoid(-x) in that of log(1 - sigmoid(x)), or F.binary_cross_entropy_with_logits on the scores: far out sigmoid gives exactly 0 or 1 ({maker}, {place}), and the logarithm of 0 is infinite.",
+    "clamp_at_one": "{bound} ({place}) is exactly 1 in float32, so that clamp lets a 1 through, and {code} is the logarithm of 0. Clamp further off: an eps of 1e-6.",
+    "clamp": "the clamp ({place}) lets 0 through, or 1 where the logarithm is of 1 minus it: its bounds must be apart from 0 and 1 in the dtype (in float32 1 - 1e-8 is 1). An eps of 1e-6, or a loss that takes the raw scores.",
+    "log": "{code} is infinite at 0 and NaN below: clamp(min=1e-6) or + eps inside, before the logarithm; or a loss that takes the logarithm or the raw scores itself (torch.where after it is too late).",
+    "scores": "F.binary_cross_entropy_with_logits on the raw scores, without the sigmoid.",
+    "exp": "{function} overflows (in float32 above 88 for exp): bound what goes into {code}, .clamp(max=…) before it, or go on with the logarithm of it.",
+    "root": "the derivative of {function} at 0 is infinite: keep its input away from 0, + eps inside, before it (torch.where after it is too late).",
+    "arc": "{function} is for numbers from -1 to 1, and its derivative at both ends is infinite: .clamp(-1 + 1e-6, 1 - 1e-6) before it.",
+    "spread": "{function} of one number is NaN, and its derivative is where all are equal: unbiased=False, and + eps.",
+    "too_large_steps": "a smaller learning rate, or clip_grad_norm_() before the step, or inputs and targets of the size of 1: the loss grew from step to step ({losses:list}) until it was no number, so each step overshot.",
+    "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
+}
+
 # what stands in them
 SMALL_PARTS = {
     "whole_model": "the model",
@@ -2288,6 +2324,27 @@ IN_LOSSES = {
 # what the recorded steps and losses did, where nothing is wrong by itself: why/account/
 ACCOUNT = {
     "moved": "{step} moved {parts:list}.",
+    "not_called": "{statement} ({place}) only names the method: without parentheses it is not called.",
+    "made_in_vain": "{statement} ({place}) changes nothing: {method} is a class method that gives a new object, which is thrown away here; {of} stays as it was. If {of} is to be that one: {of} = {makes}.",
+    "argument_beside": "{name} is set ({place}) and then never read in {function}(); {twin} is read in its place ({at:list}). If the argument is to count: {name} there, not {twin}.",
+    "argument_unread": "{name} is set ({place}) and then never read in {function}().",
+    "result_unread": "{name} is computed ({place}) and never read in its function.",
+    "not_recorded": "{call} was given nothing that requires grad, so {function} was not recorded and its backward never runs there. If it is to run: hand it an input that requires grad, x.requires_grad_().",
+    "scores_of_one_sign": "{call} takes scores of either sign, and gets what {function} made ({made}): no score can be below 0, and where it is 0 no gradient comes back through it. If that is not wanted: leave that {function} out.",
+    "power_of_zero": "{call} has the exponent {exponent}, which is 0: the power is 1 everywhere, and multiplying by it changes nothing. If it is to weigh: another exponent.",
+    "minus_itself": "{call} takes from {name} its own detached value: that is 0, with the gradient of {name} (so exp() of it is 1, with that gradient).",
+    "divided_by_itself": "{call} divides {name} by its own detached value: that is 1, with the gradient of {name}'s logarithm.",
+    "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
+    "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
+    "over_the_batch": "{call} takes {function} over dimension 0, so that the {n} samples of the batch add up to 1, and not the classes of each; {loss} takes one class of each sample. dim=1 there.",
+    "copied_onto_itself": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of another network: hand over that one's; if its own of an earlier time: keep a copy, copy.deepcopy(model.state_dict()), as state_dict() copies nothing.",
+    "copied_as_before": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of {others} ({place}): hand over these.",
+    "written_back": "{code} writes the values of {others}, which no step moves, into {names}, which steps move, {n:once|# times}. If it was to be the other way round: change the two.",
+    "target": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it.",
+    "target_kept_off": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it, and {cutter} ({place}) keeps gradients off.",
+    "moved_by_hand": "{step}, and no optimizer, moved {parts:list}.",
+    "wasted": "No step used what {loss} sent: it went to {names} only, and the next step, {step}, moves {lost}, from which {cutter} keeps this loss ({place}). If it is to train {lost}: leave that {cutter} out.",
+    "wasted_old": "No step used what {loss} sent: it went to {names} only, and the next step, {step}, moves {lost}, from which {cutter} keeps this loss ({place}). If it is to train {lost}: compute {value} anew before each such backward, and leave that {cutter} out.",
     "by": "{names} by {n:the gradient|the sum of # gradients} of {losses:list}",
     "sum_whole": "{step} used the sum of {n} backwards of {loss}, each at its full size. If each is a mean and the step is to be as of one batch of all: divide the loss by {n} before backward().",
     "sum_scaled": "{step} used the sum of {n} backwards of {loss}, scaled by {scaled}.",
@@ -2395,6 +2452,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         why="{optimizers} moved {others}. What a loss sends to {names} changes nothing there.",
         mend="if {names} is to learn: {optimizers}.add_param_group() with it, or an optimizer of its own. If it is a target, or fixed, nothing is wrong.",
     ),
+    (Cause.NOT_MOVED, "wrapped_again"): Answer(
+        verdict="forward makes {names} anew at each call: {optimizer} holds the Parameter from before, and no step moves the new one.",
+        why="{optimizer} holds {count:one parameter|# parameters} of no module known here: each call of forward puts another in its place.",
+        mend="leave nn.Parameter(…) out of forward: make the Parameter in __init__, and give what forward computes from it a name of its own.",
+    ),
     (Cause.NOT_MOVED, "replaced"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="{optimizer} holds {count} {count:parameter|parameters} of no module known here: {count:was it|were they} replaced afterwards?",
@@ -2435,6 +2497,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
         why="{model} runs inside {outer} and is none of its parts: parameters() does not look into plain lists and dicts.",
         mend="if {n:it is|they are} to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+    ),
+    (Cause.NOT_MOVED, "step_left_out"): Answer(
+        verdict="{optimizer} is never stepped: it holds {names}, which {loss} sends gradients to, and the code clears these and has no {optimizer}.step().",
+        why="{names} stays as it was; what stepped was {stepped:list}.",
+        mend="{optimizer}.step() after {backward}.",
     ),
     (Cause.NOT_MOVED, "gone_others"): Answer(
         verdict="No optimizer that stepped held {names}: no step moved {n:it|them}.",
@@ -3114,6 +3181,7 @@ SECTIONS = {
     "entry": ENTRY,
     "losses": IN_LOSSES,
     "account": ACCOUNT,
+    "advice": ADVICE,
     "reach": REACH,
     "obstacle": OBSTACLE,
     "group": GROUP,

@@ -346,7 +346,7 @@ def test_a_state_dict_that_is_used_after_the_last_step_is_told_where_it_was_take
     told = asked(HEAD + SNAPSHOT.format(kept="net.state_dict()", after="net.load_state_dict(best)"))
     assert told.cause == "shared_snapshot"
     assert told.lines == (8,)
-    assert "weight is no snapshot" in told.verdict
+    assert "best['weight'] is no snapshot" in told.verdict
 
 
 @pytest.mark.parametrize(

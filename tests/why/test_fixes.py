@@ -3283,6 +3283,107 @@ fix(
 # --- the tests ------------------------------------------------------------------------------------
 
 
+# --- what the code writes by itself ---------------------------------------------------------------
+
+OWN_OPTIMIZER = """
+class Decaying(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, dict(lr=0.1))
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            if p.grad is None:
+                p.grad = torch.zeros_like(p)
+            {then}
+net = nn.ModuleDict({{"used": nn.Linear(3, 1), "idle": nn.Linear(3, 1)}})
+opt, before = Decaying(net.parameters()), net["idle"].weight.detach().clone()
+for _ in range(2):
+    loss = net["used"](torch.ones(2, 3)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+fix(
+    "not_in_loss/set_and_moved",
+    "net, loss",
+    "torch.equal(before, net['idle'].weight)",
+    OWN_OPTIMIZER.format(then="p.mul_(0.9).sub_(0.1 * p.grad)"),
+    ("leave it alone where its .grad is None", "p.grad = torch.zeros_like(p)", "continue"),
+)
+fix(
+    "not_in_loss/set_by_code",
+    "net, loss",
+    "net['idle'].weight.grad is None",
+    OWN_OPTIMIZER.format(then="pass"),
+    ("leave it alone where its .grad is None", "p.grad = torch.zeros_like(p)", "continue"),
+)
+fix(
+    "freeze_without_effect/on_part",
+    "net",
+    "torch.equal(before[0], net.weight[0]) and not torch.equal(before[1], net.weight[1])",
+    """
+net = nn.Linear(3, 2)
+mask = torch.tensor([[0.0], [1.0]]).expand(2, 3)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.weight.data[mask == 0].requires_grad = False
+for _ in range(2):
+    loss = net(torch.ones(2, 3)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "p.register_hook(lambda grad: grad * mask)",
+        "net.weight.data[mask == 0].requires_grad = False",
+        "net.weight.register_hook(lambda grad: grad * mask)",
+    ),
+)
+fix(
+    "not_moved/wrapped_again",
+    "net",
+    "net.w.grad is not None and any(net.w is p for p in opt.param_groups[0]['params'])",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        self.w = nn.Parameter(self.w / self.w.norm())
+        return x @ self.w
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    loss = net(torch.ones(2, 3)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "give what forward computes from it a name of its own",
+        "self.w = nn.Parameter(self.w / self.w.norm())\n        return x @ self.w",
+        "w = self.w / self.w.norm()\n        return x @ w",
+    ),
+)
+fix(
+    "not_moved/step_left_out",
+    "G",
+    "not torch.equal(before, G.weight)",
+    """
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+before = G.weight.detach().clone()
+for _ in range(3):
+    loss = D(G(torch.ones(2, 2))).sum()
+    opt_g.zero_grad()
+    opt_d.zero_grad()
+    loss.backward()
+    opt_d.step()
+""",
+    ("opt_g.step() after loss.backward()", "opt_d.step()", "opt_d.step()\n    opt_g.step()"),
+)
+
+
 @pytest.mark.parametrize("one", FIXES, ids=[f"{f.found}-{f.cut or i}" for i, f in enumerate(FIXES)])
 def test_a_fix_that_is_told_takes_the_symptom_away(one: Fix) -> None:
     answer, symptom = told(one)

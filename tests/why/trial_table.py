@@ -100,7 +100,7 @@ LEARNT = {
 }
 
 
-# what became of the third set, and of the first half of the fourth, after their one run: the cause
+# what became of the third set, and of the fourth, after their one run: the cause
 # that the bare answer tells since, and words of it that name what was asked about
 LEARNT3 = {
     "real_blind4": {
@@ -112,6 +112,27 @@ LEARNT3 = {
         "q427": ("not_moved", "meta_optimizer.lstms: a plain list"),
         "q429": ("non_leaf", "means2d.grad is None"),
         "q432": ("gradients_pile_up", "set .grad of {b,w} to None after each update"),
+        "q426": ("not_moved", "nothing that the optimizers held got a gradient"),
+        "q434": ("made_non_leaf", "gpu.w is no nn.Parameter any more"),
+        "q437": ("healthy", "(cell [1] line 72) writes qmix.target_qmix_net.* onto itself"),
+        "q438": ("shared_snapshot", "line 48, self.target_nn = self.moving_nn"),
+        "q439": ("shared_snapshot", "line 45, self.best_model_dict"),
+        "q442": ("nan", "1 - eps (cell [1] line 16) is exactly 1 in float32"),
+        "q443": ("nan", "F.log_softmax(…) in the place of"),
+        "q444": ("nan", "exp overflows"),
+        "q445": ("healthy", "gets None for its input"),
+        "q446": ("healthy", "from_pretrained is a class method"),
+        "q448": ("healthy", "QLinearFunction was not recorded"),
+        "q450": ("freeze_without_effect", "an index gives a new tensor"),
+        "q453": ("healthy", "compute fake (line 68) anew before each such backward"),
+        "q454": ("not_in_loss", "p.grad = torch.zeros_like(p) set its .grad"),
+        "q455": ("healthy", "tau is set (cell [1] line 62) and then never read"),
+        "q458": ("healthy", "no score can be below 0"),
+        "q462": ("healthy", "the power is 1 everywhere"),
+        "q464": ("healthy", "(cell [1] line 82), and no optimizer, moved"),
+        "q466": ("healthy", "by the sum of 2 gradients of loss"),
+        "q467": ("healthy", "its own detached value: that is 0"),
+        "q468": ("healthy", "no_grad (cell [1] line 46) keeps gradients off"),
     },
     "real_blind3": {
         "q301": ("healthy", "Made without them: model_opt"),

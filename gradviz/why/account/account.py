@@ -11,6 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gradviz.graph.facts import Facts
+from gradviz.why.account.code import Code
+from gradviz.why.account.copies import Copies
+from gradviz.why.account.forward import Forward
+from gradviz.why.account.module_hooks import inputs_without_gradient
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.values import Values
@@ -43,9 +48,14 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = Words(case.graph)
-    steps = Steps(case.training, words)
+    steps = Steps(case.training, words, case.statements.functions_called("step"))
     trained = {used.leaf for used in steps.used}
     yield from steps.remarks()
+    yield from Code(Facts.of(case.graph), words, case.statements).remarks()
+    live = case.live_state
+    yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
+    yield from Forward(Facts.of(case.graph), words).remarks()
+    yield from Copies(Facts.of(case.graph), words, trained).remarks()
     yield from Values(case.graph, words, case.statements, trained).remarks()
 
 

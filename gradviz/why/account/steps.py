@@ -3,18 +3,18 @@ Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Call
+from gradviz.graph.records import Backward, Call, Cut
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import LINEAR
 from gradviz.words.speech import say, several
-from gradviz.words.words import Words
+from gradviz.words.words import Words, reason_of
 
 # calls that scale a loss, or a gradient, by a number
 SCALING = {"div", "div_", "mul", "mul_", "true_divide", "_foreach_div_", "_foreach_mul_"}
@@ -63,14 +63,18 @@ class Steps:
     Args:
         training: what was done with gradients.
         words: what tensors and calls are called.
+        stepping: file and first line of the functions that are called ``step``.
     """
 
-    def __init__(self, training: Training, words: Words) -> None:
-        self.training, self.words = training, words
+    def __init__(
+        self, training: Training, words: Words, stepping: Set[tuple[str, int]] = frozenset()
+    ) -> None:
+        self.training, self.words, self.stepping = training, words, stepping
         self.facts = Facts.of(training.graph)
 
     def remarks(self) -> Iterator[Remark]:
         """Yield what the steps used and what they left, in their order."""
+        yield from self.wasted()
         yield from self.clipped_elsewhere()
         for step in self.steps:
             yield from self.sums(step)
@@ -131,7 +135,15 @@ class Steps:
             for (losses, n), leaves in by_losses.items()
         ]
         fields = {"step": self.step_name(step), "parts": parts}
-        return Remark(Weight.ORDINARY, "moved", fields, (step.call,), step.leaves)
+        is_usual = step.leaves.isdisjoint(self.facts.of_modules)  # of plain tensors
+        if is_usual or step.call.bookkeeping or self._is_of_an_optimizer(step.call):
+            return Remark(Weight.ORDINARY, "moved", fields, (step.call,), step.leaves)
+        return Remark(Weight.NOTABLE, "moved_by_hand", fields, (step.call,), step.leaves)
+
+    def _is_of_an_optimizer(self, call: Call) -> bool:
+        """Say whether a write stands in an optimizer of the user's own: in a function ``step``."""
+        frames = call.source.frames if call.source else ()
+        return any((f.file, f.scope) in self.stepping for f in frames[:1])
 
     def _losses_of(self, added: Sequence[Moment]) -> tuple[str, ...]:
         """Name the losses of some backwards, each place once."""
@@ -214,6 +226,92 @@ class Steps:
             for moment in every
             if moment.did is Did.CHANGED and self.is_clip(moment.call)
         ]
+
+    # --- a backward of which no step used anything ------------------------------------------------
+
+    def wasted(self) -> Iterator[Remark]:
+        """Tell of the backwards of a line of which no step ever used anything, and from which a cut
+        keeps what the next step moved."""
+        runs = [b for b in self.facts.graph.backwards if b.kind == "backward"]
+        by_place = grouped((_place(self.facts.graph.call[b.call_id]), b) for b in runs)
+        used = self.training.step_using.keys()
+        for every in by_place.values():
+            told = None
+            if used and used.isdisjoint(b.run for b in every):
+                told = next(filter(None, map(self._wasted, reversed(every))), None)
+            if told is not None:
+                yield told
+
+    def _wasted(self, run: Backward) -> Remark | None:
+        """Tell of one such backward, where gradients came to leaves that other steps moved."""
+        begun, filled = self.facts.graph.call[run.call_id], self._filled(run)
+        later = [u for u in self.used if u.step.id > begun.id]
+        if not later or not begun.inputs or not self._are_left(filled, begun):
+            return None
+        step = min((u.step for u in later), key=lambda call: call.id)
+        moved = {u.leaf for u in later if _place(u.step) == _place(step)}
+        cut = self._cut_from(begun.inputs[0], moved - filled)
+        return None if cut is None else self._kept_from_step(begun, filled, step, moved, cut)
+
+    def _are_left(self, filled: set[int], begun: Call) -> bool:
+        """Say whether steps move all of some leaves, and nothing reads their gradients after a
+        backward."""
+        moved = {u.leaf for u in self.used}
+        reads = (call.id for leaf in filled for call in self.training.reads.get(leaf, ()))
+        return bool(filled) and filled <= moved and not any(i > begun.id for i in reads)
+
+    def _kept_from_step(
+        self, begun: Call, filled: set[int], step: Call, moved: set[int], cut: Cut
+    ) -> Remark:
+        """Tell of a backward that a cut keeps from what the next step moves."""
+        source = self.facts.graph.call[cut.call_id]
+        lost = moved & {t.object_id for t in self.facts.leaves_reached(cut.input_id)}
+        fields = {
+            "loss": self.loss(begun),
+            "names": self.names(filled),
+            "lost": self.names(lost),
+            "step": self.words.at(step),
+            "cutter": reason_of(cut),
+            "place": self.words.at(source),
+            "value": self.words.name(cut.input_id),
+        }
+        key = "wasted_old" if self._is_older(cut, lost, begun) else "wasted"
+        objects = frozenset(filled | lost)
+        return Remark(Weight.WEIGHTY, key, fields, (source, begun, step), objects)
+
+    def _filled(self, run: Backward) -> set[int]:
+        """Return the leaves to which a backward brought a gradient, by object id."""
+        return {
+            leaf
+            for leaf, every in self.training.moments.items()
+            if any(m.did is Did.ADDED and m.run == run.run for m in every)
+        }
+
+    def _cut_from(self, loss: int, leaves: set[int]) -> Cut | None:
+        """Return the last cut on the way to a loss that keeps it from some leaves, somebody wrote
+        and that alone does so."""
+        reached = {t.object_id for t in self.facts.leaves_reached(loss)}
+        behind = self.facts.ancestors([loss])
+        for cut in reversed(self.facts.real_cuts):
+            off = {t.object_id for t in self.facts.leaves_reached(cut.input_id)}
+            if cut.output_id in behind and off & (leaves - reached):
+                return cut
+        return None
+
+    def _is_older(self, cut: Cut, lost: set[int], begun: Call) -> bool:
+        """Say whether a step wrote, since the value was made that a cut let go, what it was made
+        from, or whether several backwards share that value: then each needs a forward of its
+        own."""
+        maker = self.facts.maker.get(cut.input_id)
+        since = -1 if maker is None else maker.id
+        steps = (u.step.id for u in self.used if u.leaf in lost)
+        others = (
+            b.call_id
+            for b in self.facts.graph.backwards
+            if _place(self.facts.graph.call[b.call_id]) == _place(begun)
+        )
+        shared = sum(since < i <= begun.id for i in others) > 1
+        return shared or any(since < i < begun.id for i in steps)
 
     # --- gradients that no step used --------------------------------------------------------------
 

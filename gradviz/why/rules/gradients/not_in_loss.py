@@ -8,12 +8,16 @@ from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, Tensor
+from gradviz.graph.training import Did, line_of
 from gradviz.names.frames import names_bound
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.words.speech import say
+
+# writes that leave the values as they are
+_NOT_MOVING = ("grad", "requires_grad", "requires_grad_", "retain_grad")
 
 
 def unread_path(gradients: Gradients, asked: Asked) -> bool:
@@ -94,6 +98,32 @@ def twins_in_loss(gradients: Gradients, asked: Asked) -> list[Tensor]:
     blocks = {asked.storage_id, *(t.storage_id for t in gradients.states(asked))} - {None}
     sharing = (t for block in blocks for t in gradients.facts.in_memory.get(block, ()))
     return [t for t in sharing if t.id in gradients.flow.behind]
+
+
+def set_by_code(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that its ``.grad`` was set by the code, and by no backward, and what moved it since."""
+    states = gradients.states(asked)
+    moments = gradients.training.moments.get(states[-1].object_id, ()) if states else ()
+    given = [m.call for m in moments if m.did is Did.CHANGED and m.call.function == "grad"]
+    if not given or any(m.did is Did.ADDED for m in moments) or asked.grad == "none":
+        return None
+    moving = _moving(gradients, states[-1].object_id, given[0].id)
+    return gradients.answer(
+        asked,
+        Cause.NOT_IN_LOSS,
+        "set_and_moved" if moving else "set_by_code",
+        calls=[given[-1], *moving],
+        code=gradients.words.code(given[-1]),
+        moving=[gradients.words.at(c) for c in moving],
+    )
+
+
+def _moving(gradients: Gradients, object_id: int, since: int) -> list[Call]:
+    """Return the calls that wrote a tensor's values after another call: of each line the last."""
+    writes = gradients.facts.writes_by_object.get(object_id, ())
+    calls = (gradients.graph.call[e.call_id] for e in writes if not e.alias)
+    moving = (c for c in calls if c.id > since and c.function not in _NOT_MOVING)
+    return list({line_of(c): c for c in moving}.values())
 
 
 def never_read(gradients: Gradients, asked: Asked) -> Explanation | None:

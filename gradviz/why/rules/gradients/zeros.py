@@ -12,7 +12,7 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import only_zeros, unread
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import plain_name
+from gradviz.why.handed_on import computed, plain_name
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Paths, Slot
 from gradviz.why.rules.gradients.zero_slopes import Reason, at_minimum, reason
 from gradviz.words.speech import say
@@ -46,6 +46,8 @@ Makers = set[tuple[Slot, bool]]
 Came = tuple[int, Slot, bool | None]
 
 # what fills a tensor with one number
+# what makes a tensor of zeros
+_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})
 _FILLING = ("zero_", "zeros_", "constant_", "fill_")
 
 
@@ -504,9 +506,28 @@ class Zeros(Paths):
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
             return Reason(say("zero.flat"))
+        if (made := self.made_of_zeros(nodes)) is not None:
+            name, call = made
+            place = self.words.at(call)
+            return Reason(say("zero.of_zeros", name=name, place=place), say("zero.mend_of_zeros"))
         if all(node.name in FACTORS for node in nodes) and (names := self.factors_of(stops)):
             return Reason(say("zero.times", factors=names))
         return Reason(say("zero.sent_zeros"))
+
+    def made_of_zeros(self, nodes: Sequence[Node]) -> tuple[str, Call] | None:
+        """Return the input of the only node's call that was made of zeros and never written, and
+        what made it."""
+        call = self.graph.call.get(nodes[0].call_id) if len(nodes) == 1 else None
+        for tensor_id in call.inputs if call is not None else ():
+            start = computed(self.facts, tensor_id)
+            maker = self.facts.maker.get(start)
+            state = self.graph.tensor[start]
+            if maker is None or maker.function not in _ZEROS or state.requires_grad:
+                continue
+            writes = self.facts.writes_by_object.get(state.object_id, ())
+            if not any(self.facts.writes_memory(e) for e in writes):
+                return self.words.name(start), maker
+        return None
 
     def at_zero(self, nodes: Sequence[Node]) -> Reason | None:
         """Say that what goes into relu is exactly 0, because a layer before it is all zeros."""

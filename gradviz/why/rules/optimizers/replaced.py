@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Source
+from gradviz.names.bindings import scope_of
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
@@ -74,16 +76,37 @@ def twins(case: Case, optimizer: Any, new: list[Any]) -> Explanation:
 
 def replaced_in(case: Case, optimizer: Any, new: list[Any], count: int) -> Explanation:
     """Tell of an optimizer that holds the parameters from before."""
+    wrapped = where_wrapped(case, new)
     return case.answer(
         Cause.NOT_MOVED,
-        "replaced",
+        "wrapped_again" if wrapped else "replaced",
         tensor_ids=[i for p in new if (i := case.ids.get(id(p))) is not None],
-        statements=where_begun(case, new),
+        statements=wrapped or where_begun(case, new),
         names=pattern([case.title(p, say("entry.a_parameter")) for p in new]),
         n=len(new),
         optimizer=case.optimizer_name(optimizer),
         count=count,
     )
+
+
+def where_wrapped(case: Case, parameters: list[Any]) -> list[Source]:
+    """Return the statements of a forward that make a Parameter of the name of each of some; none
+    where that is not so of all."""
+    found = list[Source]()
+    for p in parameters:
+        name = case.title(p, "").rpartition(".")[2]
+        own = [place for place, node in case.statements.sets(name) if _wraps_in_forward(node)]
+        if not own:
+            return []
+        found += own
+    return list(dict.fromkeys(found))
+
+
+def _wraps_in_forward(node: ast.Assign) -> bool:
+    """Say whether a statement of a forward makes a Parameter."""
+    value, around = node.value, scope_of(node)
+    name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    return name.rpartition(".")[2] == "Parameter" and getattr(around, "name", "") == "forward"
 
 
 def where_begun(case: Case, parameters: list[Any]) -> list[Source]:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 def nothing_found(case: Case, found: Explanation) -> bool:
-    """Say whether no fault was found."""
-    return found.cause is Cause.HEALTHY
+    """Say whether no fault was found; or, where nothing was named, only what no call used: the
+    optimizers may hold that in the place of what runs."""
+    is_idle = found.cause is Cause.BRANCH_NOT_TAKEN and not case.in_particular
+    return found.cause is Cause.HEALTHY or is_idle
 
 
 def stepped_without(case: Case, found: Explanation) -> Explanation | None:
@@ -33,8 +35,14 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
             for p in module.parameters
             if p.object_id is not None and (p.object_id in every or not p.held)
         }
-        left = _left(case, mine - every)
+        is_fine = found.cause is Cause.HEALTHY
+        left = _left(case, mine - every, asked_alone=is_fine)
         if not left:
+            continue
+        if not is_fine:
+            told = _not_moved(case, module, left, held)
+            if told is not None:
+                return told
             continue
         told = _left_out(case, module, left, mine, every) or _not_moved(case, module, left, held)
         if told is not None:
@@ -42,10 +50,13 @@ def stepped_without(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
-def _left(case: Case, mine: set[int]) -> set[int]:
+def _left(case: Case, mine: set[int], *, asked_alone: bool) -> set[int]:
     """Return what got gradients and was not moved, of parameters that no optimizer which stepped
-    held. Of what is alive only what is asked about, and what no optimizer has that did not step."""
+    held. Of what is alive only what is asked about, where that alone is wanted, and what no
+    optimizer has that did not step."""
     left = {i for i in mine if _gets_gradients(case, i) and not _is_moved(case, i)}
+    if not asked_alone:
+        return left
     alive: dict[int, int] = {}  # by object: the identity of the tensor
     for one, p in case.targets().items():
         state = case.recording.find(p) if case.recording else None

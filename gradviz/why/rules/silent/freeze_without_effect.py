@@ -29,6 +29,7 @@ FLAG = "requires_grad"
 ALIKE = 0.85  # of two names, one of which may be the other misspelled
 OTHERS = ("trainable",)  # what the flag is called elsewhere
 _FLAGS = (FLAG, f"{FLAG}_")
+PICKS = "__getitem__"
 
 
 # --- a flag that nobody reads ---------------------------------------------------------------------
@@ -165,10 +166,12 @@ def on_data(asked: Silent) -> Explanation | None:
     found = {leaf: call for leaf, call in found.items() if line_of(call) in lines}
     if not found:
         return None
-    place = lines[line_of(next(iter(found.values())))]
+    call = next(iter(found.values()))
+    place = lines[line_of(call)]
+    readers = asked.facts.readers.get(asked.graph.tensor[call.outputs[0]].object_id, ())
     return asked.answer(
         Cause.FREEZE_WITHOUT_EFFECT,
-        "on_data",
+        "on_part" if any(c.function == PICKS for c in readers) else "on_data",
         statements=[place],
         tensors=asked.states_of(found),
         names=asked.names_of(found),
@@ -183,10 +186,24 @@ def _detached_from(asked: Silent, call: Call) -> int | None:
         return None
     twin = tensor[call.outputs[0]]
     leaf = facts.latest_state[tensor[call.inputs[0]].object_id]
-    used = any(c.function not in _FLAGS for c in facts.readers.get(twin.object_id, ()))
-    used = used or bool(twin.name) or twin.object_id in facts.writes_by_object
+    readers = facts.readers.get(twin.object_id, ())
+    used = any(c.function not in _FLAGS and not _is_of_flag_alone(facts, c) for c in readers)
+    # "w.data (line 3)" is what the call itself says, and no variable
+    is_kept = bool(twin.name) and not twin.code_name.endswith(f".{call.function}")
+    used = used or is_kept or twin.object_id in facts.writes_by_object
     trains = leaf.is_leaf and leaf.requires_grad and leaf.object_id in facts.accumulate_node
     return leaf.object_id if trains and not used else None
+
+
+def _is_of_flag_alone(facts: Facts, call: Call) -> bool:
+    """Say whether a call only picked elements by an index, and nothing but a flag was set on
+    them."""
+    if call.function != PICKS or not call.outputs:
+        return False
+    part = facts.graph.tensor[call.outputs[0]]
+    readers = facts.readers.get(part.object_id, ())
+    kept = bool(part.name) or part.object_id in facts.writes_by_object
+    return not kept and all(c.function in _FLAGS for c in readers)
 
 
 def _flag_lines(asked: Silent) -> dict[Any, Source]:

@@ -14,6 +14,7 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
 from gradviz.why.measured import Block, Step, numbers
 from gradviz.why.rules.silent.silent import lines_once
+from gradviz.why.rules.sizes.advice import advice, too_large_steps
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
 from gradviz.why.softmaxes import SOFTMAX
@@ -24,6 +25,7 @@ INF = Cause.EXPLODING, "inf"
 # what is not finite at some values, though what goes in is
 RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
 RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
+RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 MOST_SUSPECTS = 4
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
@@ -108,14 +110,30 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     )
     codes = [sizes.words.code(c) for c in suspects]
     others = [say("small.suspects", codes=codes)] if codes else []
-    return sizes.answer(
+    advised = advice(sizes.facts, sizes.words, [*reversed(suspects), call])
+    places = advised.calls if advised is not None else ()
+    advised = too_large_steps(losses_before(sizes, run)) or advised
+    answer = sizes.answer(
         cause,
         "forward_call",
-        calls=[*suspects, call],
+        calls=[*places, *suspects, call],
         sure=Sure.PROVEN if made_it else Sure.LIKELY,
         broken=broken,
         why=[in_backward(sizes, run, why), *others],
     )
+    return answer if advised is None else answer._replace(mend=advised.mend)
+
+
+def losses_before(sizes: Sizes, run: Backward) -> list[float]:
+    """Return what the losses of the backwards of one line were before one of them, as far as they
+    are single finite numbers."""
+    here = line_of(sizes.graph.call[run.call_id])
+    found = list[float]()
+    for other in sizes.runs[: sizes.runs.index(run)]:
+        call = sizes.graph.call[other.call_id]
+        read = values(sizes, call.inputs[0]) if call.inputs and line_of(call) == here else None
+        found += read if read is not None and len(read) == 1 and math.isfinite(read[0]) else []
+    return found
 
 
 def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
@@ -269,7 +287,7 @@ def made_at(
         return sizes.answer(
             cause, "masked", calls=calls, nodes=nodes, broken=broken, why=why, chooser=chooser
         )
-    return sizes.answer(
+    answer = sizes.answer(
         cause,
         "divides" if point.divides else "node",
         calls=calls,
@@ -277,6 +295,8 @@ def made_at(
         broken=broken,
         why=why,
     )
+    advised = advice(sizes.facts, sizes.words, [point.call] if point.call is not None else [])
+    return answer if advised is None else answer._replace(mend=advised.mend)
 
 
 def why_broken(sizes: Sizes, point: Point) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 
@@ -87,6 +89,77 @@ def never_stepped(asked: Silent) -> Explanation | None:
         backwards=len(row),
         clear=asked.words.code(clear),
     )
+
+
+def step_left_out(asked: Silent) -> Explanation | None:
+    """Tell of an optimizer that the code clears and never steps, while it steps another one, and
+    that holds what a backward sent gradients to."""
+    optimizers = {n: o for n, o in asked.known.items() if isinstance(o, torch.optim.Optimizer)}
+    stepped = _stepped_in_code(asked, optimizers)
+    clearing = {_last(call.func) for _, call in asked.statements.calls("zero_grad")}
+    for name, optimizer in optimizers.items():
+        own = name.rpartition(".")[2]
+        leaves = [i for p in held_by([optimizer]).values() if (i := asked.object_of(p)) is not None]
+        last = _sent_in_vain(asked, leaves)
+        if not stepped or own in stepped or own not in clearing or last is None:
+            continue
+        return asked.answer(
+            Cause.NOT_MOVED,
+            "step_left_out",
+            calls=[last],
+            tensors=asked.states_of(leaves),
+            optimizer=name,
+            names=asked.names_of(leaves),
+            loss=asked.words.name(last.inputs[0]) if last.inputs else "",
+            stepped=[n for n in optimizers if n.rpartition(".")[2] in stepped],
+            backward=asked.words.at(last),
+        )
+    return None
+
+
+def _stepped_in_code(asked: Silent, optimizers: Mapping[str, Any]) -> set[str]:
+    """Return the variables and attributes whose ``step`` the code calls, or that it hands to one,
+    where optimizers are among them; none where the variable of a loop is, which may be any."""
+    stepping = [call for _, call in asked.statements.calls("step")]
+    owners = {_last(call.func) for call in stepping}
+    known = {name.rpartition(".")[2] for name in optimizers}
+    if asked.training.has_scaler or not owners & known or _of_loops(asked) & owners:
+        return set()
+    return owners | {_name(a) for call in stepping for a in call.args}
+
+
+def _sent_in_vain(asked: Silent, leaves: Sequence[int]) -> Call | None:
+    """Return the last of several backwards that sent gradients to some leaves, of which no step
+    moved any: of one alone the rest may stand elsewhere."""
+    every = [m for i in leaves for m in asked.training.moments.get(i, ())]
+    added = {m.run: m.call for m in every if m.did is Did.ADDED}
+    again = [call for call in added.values() if sum(map(partial(_alike, call), added.values())) > 1]
+    if any(m.did is Did.STEPPED for m in every):
+        return None
+    return max(again, key=lambda call: call.id, default=None)
+
+
+def _alike(one: Call, other: Call) -> bool:
+    """Say whether two calls stand in one line."""
+    return line_of(one) == line_of(other)
+
+
+def _name(node: ast.AST) -> str:
+    """Return the variable or attribute that an expression is; "" where it is none."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _last(function: ast.expr) -> str:
+    """Return the variable or attribute whose method is called."""
+    return _name(function.value) if isinstance(function, ast.Attribute) else ""
+
+
+def _of_loops(asked: Silent) -> set[str]:
+    """Return the variables of loops: each may be any optimizer."""
+    loops = asked.statements.nodes((ast.For, ast.comprehension))
+    return {n.id for _, loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
 
 
 def _in_a_loop(added: Sequence[Moment]) -> bool:

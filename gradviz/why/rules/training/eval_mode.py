@@ -80,11 +80,18 @@ def _modal_in_eval(asked: Silent, root: Module) -> list[str]:
     modal = {c.path: c.kind for c in calls if c.kind.startswith(_MODAL) and not c.training}
     # the model may have another name there: self.net of a trainer
     parts = [place for module in asked.modules.values() for place in module.named_modules()]
+    is_gone = _is_gone(asked, root)
     return [
         ".".join(filter(None, (root.name, path)))
         for path, kind in modal.items()
-        if any(_matters(p) for at, p in parts if at == path and type(p).__name__ == kind)
+        if is_gone or any(_matters(p) for at, p in parts if at == path and type(p).__name__ == kind)
     ]
+
+
+def _is_gone(asked: Silent, root: Module) -> bool:
+    """Say whether no module that is asked about has the parameters of one that ran."""
+    own = {p.object_id for p in root.parameters}
+    return own.isdisjoint(asked.object_of(p) for p in asked.parameters.values())
 
 
 def _matters(layer: torch.nn.Module) -> bool:

@@ -140,6 +140,7 @@ class Case(Losses):
         """Those answers that are to be told: where nothing was asked in particular, a teacher under
         no_grad that no optimizer holds is no fault."""
         told = targets.without_targets(self, self.told, self.gradients)
+        told = targets.without_copied(self, told, self.gradients)
         told = targets.trained_apart(self, told, self.gradients)
         told = targets.in_turn(told, self.gradients)
         held = held_by(self.known_optimizers)

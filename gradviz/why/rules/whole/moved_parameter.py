@@ -22,20 +22,27 @@ MOVING = {"to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type"}
 
 
 def untrained_yet(case: Case, found: Explanation) -> bool:
-    """Say whether the answer so far is that no backward has run."""
-    return case.recording is not None and found.cause is Cause.NO_BACKWARD_YET
+    """Say whether the answer so far is that no backward has run, that no optimizer holds something,
+    or that a result keeps no gradient."""
+    of_it = (Cause.NO_BACKWARD_YET, Cause.NOT_MOVED, Cause.NON_LEAF)
+    return case.recording is not None and found.cause in of_it
 
 
 def only_a_copy(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a Parameter that nothing holds, and whose name a moved copy of it has."""
     assert case.recording is not None
-    for parameter in case.targets().values():
+    asked = {t.object_id for x in case.targets().values() if (t := case.recording.find(x))}
+    told = (i for i in found.finding.tensor_ids if i in case.graph.tensor)
+    asked |= {case.graph.tensor[i].object_id for i in told}
+    for parameter in (*case.targets().values(), *case.recording.living()):
         state = case.recording.find(parameter)
         is_parameter = issubclass(type(parameter), torch.nn.Parameter)
         moved = _moved(case, state) if is_parameter and state is not None else None
         if state is None or moved is None or _is_held(parameter):
             continue
         call, result = moved
+        if asked.isdisjoint((state.object_id, result.object_id)):
+            continue
         return case.answer(
             Cause.MADE_NON_LEAF,
             "parameter_moved",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -40,8 +41,8 @@ def one_network(case: Case, found: Explanation) -> Explanation | None:
         return case.answer(
             Cause.SHARED_SNAPSHOT,
             "one_network" if whole else "one_part",
-            calls=copied[:1],
-            statements=where_named(case, other),
+            calls=[] if (given := where_given(case, other, one)) else copied[:1],
+            statements=given or where_named(case, other),
             one=one,
             other=other,
             parts=pattern(parts),
@@ -56,12 +57,36 @@ def named_modules(case: Case) -> dict[str, torch.nn.Module]:
     return modules | {n: m for n, m in case.titled.items() if id(m) not in known}
 
 
+def where_given(case: Case, name: str, one: str) -> list[Source]:
+    """Return the one statement that gives a name, or an attribute, what the other name stands for;
+    none where there is no such one."""
+    found = [p for p, node in _bindings(case, name) if _last_name(node.value) == _end(one)]
+    return found if len(found) == 1 else []
+
+
 def where_named(case: Case, name: str) -> list[Source]:
     """Return the one statement that gives a name, or an attribute, what it stands for; none where
     there are several."""
-    owner, _, attribute = name.rpartition(".")
-    found = case.statements.sets(attribute) if owner else case.statements.binds(name)
+    found = _bindings(case, name)
     return [found[0][0]] if len(found) == 1 else []
+
+
+def _bindings(case: Case, name: str) -> list[tuple[Source, Any]]:
+    """Return the statements that give a name, or an attribute, what it stands for."""
+    is_attribute = "." in name
+    return case.statements.sets(_end(name)) if is_attribute else case.statements.binds(name)
+
+
+def _end(name: str) -> str:
+    """Return the attribute of a dotted name, or the name."""
+    return name.rpartition(".")[2]
+
+
+def _last_name(node: ast.AST) -> str:
+    """Return the variable or attribute that an expression is; "" where it is none."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]:

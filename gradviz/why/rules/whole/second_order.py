@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.preview import only_zeros
-from gradviz.graph.records import Backward
+from gradviz.graph.records import Backward, Tensor
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.subjects import state_of
@@ -104,13 +104,30 @@ def _filled(case: Case) -> Iterator[Second]:
     assert case.recording is not None
     facts, asked = Facts.of(case.graph), _differentiated(case)
     runs = [b for b in case.graph.backwards if b.kind == "backward"]
-    for leaf in case.recording.living() if asked and runs else ():
-        state = case.recording.find(leaf)
-        if state is None or state.object_id not in asked or not state.is_leaf:
-            continue
-        run = next((b for b in runs if facts.accumulate_node.get(state.object_id) in b.ran), None)
+    # where a step used it, it trains others: what comes to this leaf besides nobody waits for
+    alone = [b for b in runs if b.run not in case.training.step_using]
+    for leaf, state in _leaves_of(case, asked) if asked and runs else ():
+        mine = runs if id(leaf) in _waited_for(case) else alone
+        run = next((b for b in mine if facts.accumulate_node.get(state.object_id) in b.ran), None)
         if run is not None and (grad := read(partial(getattr, leaf, "grad"))) is not None:
             yield Second(run, state.id, state.object_id, state_of(grad), None)
+
+
+def _leaves_of(case: Case, objects: set[int]) -> Iterator[tuple[Any, Tensor]]:
+    """Yield the living leaves of some objects, each with its state."""
+    assert case.recording is not None
+    for leaf in case.recording.living():
+        state = case.recording.find(leaf)
+        if state is not None and state.object_id in objects and state.is_leaf:
+            yield leaf, state
+
+
+def _waited_for(case: Case) -> set[int]:
+    """Return the identities of what the program read the ``.grad`` of, or was asked about in
+    particular."""
+    assert case.recording is not None
+    looked = {id(t) for t, look in case.recording.looked_at() if look.attribute == "grad"}
+    return looked | ({id(t) for _, t in case.tensors.values()} if case.in_particular else set())
 
 
 def _firsts(case: Case) -> set[int]:

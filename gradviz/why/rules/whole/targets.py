@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from gradviz.graph.copies import copied
+from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import IN_TURN, Told
@@ -33,6 +35,46 @@ def without_targets(case: Losses, told: Told, gradients: Gradients) -> Told:
         own = [(a, e) for a, e in told if a.tensor_id in ids and not held]
         told = [*rest, *((a, as_target(a, e, trained, gradients)) for a, e in own)]
     return told
+
+
+def without_copied(case: Losses, told: Told, gradients: Gradients) -> Told:
+    """Return answers without those about parameters that the user's own detach() or no_grad keeps
+    off, and into which the code writes the values of others, which steps move: a target network,
+    whoever holds it. Of those that were asked about in particular only what was written onto itself
+    is told in another way: as what it is, beside what is odd about it."""
+    targets = _written_targets(case) if case.recording is not None else set()
+    rest, own = list[Any](), list[Any]()
+    for a, e in told:
+        state = case.graph.tensor.get(a.tensor_id)
+        is_target = state is not None and state.object_id in targets and is_meant_cut(e)
+        (own if is_target else rest).append((a, e))
+    if case.in_particular:
+        return [*rest, *((a, as_copied(a, e, gradients)) for a, e in own)]
+    return rest if any(e.cause.level is Level.FINE for _, e in rest) else told
+
+
+def _written_targets(case: Losses) -> set[int]:
+    """Return the parameters into which the code writes the values of what steps move, and that no
+    step moves; of those asked about in particular the ones that were written onto themselves."""
+    moved = {leaf for leaf, used in case.training.sums_used.items() if used}
+    every = copied(Facts.of(case.graph))
+    found = {c.into for c in every if c.sources - {c.into} and c.sources - {c.into} <= moved}
+    if case.in_particular:
+        found &= {c.into for c in every if c.is_whole and c.sources == {c.into}}
+    return found - moved
+
+
+def as_copied(asked: Asked, found: Explanation, gradients: Gradients) -> Explanation:
+    """Tell of a parameter that a cut keeps from the loss, and that gets its values by copying."""
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "copied_into",
+        calls=found.finding.calls,
+        cuts=found.cuts,
+        cutter=found.finding.fields["cutter"],
+        checked=("frozen", "never_tracked"),
+    )
 
 
 def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:

@@ -1,0 +1,173 @@
+"""What stands in the code that ran and cannot be seen in what it computed: a value that nothing
+reads, a method that is not called, a new module that is thrown away. Knows no torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call, Source
+from gradviz.graph.sites import INSTALLED, is_installed
+from gradviz.graph.training import line_of
+from gradviz.names.statements import Statements, function_node, source_of
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+# methods that do nothing where they are only named
+_TO_BE_CALLED = {"backward", "step", "zero_grad", "eval", "train", "detach_", "requires_grad_"}
+# class methods that change nothing, and give a new object
+_MAKES_ANEW = {"from_pretrained"}
+# what may read any variable of a function by its name
+_READS_ALL = {"locals", "eval", "exec", "vars"}
+
+
+class Code:
+    """The code that ran.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        statements: the code.
+    """
+
+    def __init__(self, facts: Facts, words: Words, statements: Statements) -> None:
+        self.facts, self.words, self.statements = facts, words, statements
+
+    def remarks(self) -> Iterator[Remark]:
+        """Yield what is to be told of it."""
+        yield from self.not_called()
+        yield from self.made_in_vain()
+        yield from self.never_read()
+
+    def not_called(self) -> Iterator[Remark]:
+        """Tell of statements that name a method and do not call it."""
+        for file, node in self._statements():
+            value = node.value
+            if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED:
+                yield self._of_code("not_called", source_of(file, node))
+
+    def made_in_vain(self) -> Iterator[Remark]:
+        """Tell of class methods that were called on an object, and whose new object is thrown
+        away."""
+        for file, node in self._statements():
+            call = node.value
+            function = call.func if isinstance(call, ast.Call) else None
+            if not isinstance(function, ast.Attribute) or function.attr not in _MAKES_ANEW:
+                continue
+            yield self._of_code(
+                "made_in_vain",
+                source_of(file, node),
+                method=function.attr,
+                of=ast.unparse(function.value),
+                makes=f"{ast.unparse(function)}(…)",
+            )
+
+    def _statements(self) -> Iterator[tuple[Any, ast.Expr]]:
+        """Yield the user's statements that keep nothing, each with its file."""
+        for file, node in self.statements.nodes(ast.Expr):
+            if not any(folder in file.filename for folder in INSTALLED):
+                yield file, node
+
+    def never_read(self) -> Iterator[Remark]:
+        """Tell of variables of a function that ran which are given a value, and which nothing in it
+        reads: arguments that are replaced, and tracked results."""
+        tracked = self._lines_of_tracked()
+        for code in self.statements.codes:
+            found = None if is_installed(code) else function_node(code)
+            if found is None or not isinstance(found[1], ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            file, function = found
+            arguments = {a.arg for a in _arguments(function)}
+            for name, node in _unread(function):
+                place = source_of(file, node)
+                twin = f"self.{name}"
+                if name in arguments:
+                    reads_twin = any(
+                        isinstance(n, ast.Attribute) and ast.unparse(n) == twin
+                        for n in ast.walk(function)
+                    )
+                    key = "argument_beside" if reads_twin else "argument_unread"
+                    fields = {"name": name, "function": function.name, "twin": twin}
+                    others = _places_of(file, function, twin, node)
+                    yield self._of_code(key, place, others, **fields)
+                elif call := tracked.get((place.file, place.line)):
+                    yield self._of_code("result_unread", place, name=name, code=call.function)
+
+    def _lines_of_tracked(self) -> dict[tuple[str, int] | None, Call]:
+        """Return the calls that gave a tracked result, by line."""
+        tensor = self.facts.graph.tensor
+        calls = (c for c in self.facts.ordinary_calls if c.outputs)
+        return {line_of(c): c for c in calls if any(tensor[i].requires_grad for i in c.outputs)}
+
+    def _of_code(
+        self, key: str, place: Source, others: list[Source] | None = None, **fields: Any
+    ) -> Remark:
+        """Return a remark about a statement."""
+        places = [self.words.line_of(p) for p in others or ()]
+        fields = {"statement": place.code, "place": self.words.line_of(place), **fields}
+        if places:
+            fields["at"] = places
+        elif "twin" in fields:
+            fields["at"] = [say("label.line", line=place.line)]
+        return Remark(
+            Weight.WEIGHTY if key != "result_unread" else Weight.NOTABLE,
+            key,
+            fields,
+            statements=(place, *(others or ())),
+        )
+
+
+def _arguments(function: Any) -> list[ast.arg]:
+    """Return the parameters of a function."""
+    args = function.args
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs]
+
+
+def _unread(function: Any) -> Iterator[tuple[str, ast.Assign]]:
+    """Yield the variables of a function that one statement alone gives a value, and that nothing in
+    it reads after that, each with that statement."""
+    inner = list(ast.walk(function))
+    names = [n for n in inner if isinstance(n, ast.Name)]
+    if _READS_ALL & {n.id for n in names}:
+        return
+    shared = _shared_with_outside(inner)
+    targets = ((n, _only_target(n)) for n in inner if isinstance(n, ast.Assign))
+    for node, target in targets:
+        # what replaces an argument may read it
+        inside = set(map(id, ast.walk(node.value)))
+        same = [n for n in names if target and n.id == target.id and id(n) not in inside]
+        if target is not None and same == [target] and target.id not in shared:
+            yield target.id, node
+
+
+def _shared_with_outside(nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the variables that are not a function's own."""
+    outer = (n for n in nodes if isinstance(n, ast.Global | ast.Nonlocal))
+    return {name for n in outer for name in n.names}
+
+
+def _only_target(node: ast.Assign) -> ast.Name | None:
+    """Return the variable that alone is assigned, and that is not called unimportant."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Name) or len(node.targets) > 1 or target.id.startswith("_"):
+        return None
+    return target
+
+
+def _places_of(file: Any, function: Any, text: str, besides: ast.AST) -> list[Source]:
+    """Return the statements in a function that read an attribute, but one."""
+    inside = {id(n) for n in ast.walk(besides)}
+    found = dict[int, Source]()
+    for statement in ast.walk(function):
+        if not isinstance(statement, ast.stmt) or hasattr(statement, "body"):
+            continue
+        reads = (
+            isinstance(n, ast.Attribute) and id(n) not in inside and ast.unparse(n) == text
+            for n in ast.walk(statement)
+        )
+        if any(reads):
+            found[statement.lineno] = source_of(file, statement)
+    return [found[line] for line in sorted(found)]

@@ -1,0 +1,174 @@
+"""What a forward computed that has no effect, or another one than it seems to have: factors that
+are 1, scores that cannot be negative, a custom Function whose backward never runs. Knows no
+torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call
+from gradviz.graph.training import line_of
+from gradviz.names.written import arguments_written, dim_written
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.handed_on import computed, plain_name
+from gradviz.why.softmaxes import SOFTMAX
+from gradviz.words.words import Words
+
+# what takes scores of either sign
+_OF_SCORES = {"log_softmax", "cross_entropy", "binary_cross_entropy_with_logits"}
+# what compares predictions with targets, element by element
+_COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
+_ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
+_APPLY = ".apply"
+_OF_HOOKS = "BackwardHookFunction"  # torch's own, around a module with a backward hook
+
+
+class Forward:
+    """What was computed.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+    """
+
+    def __init__(self, facts: Facts, words: Words) -> None:
+        self.facts, self.words, self.graph = facts, words, facts.graph
+        self.behind = facts.ancestors(facts.losses) if facts.losses else set[int]()
+
+    def remarks(self) -> Iterator[Remark]:
+        """Yield what is to be told of it."""
+        yield from self.not_recorded()
+        yield from self.spread_out()
+        yield from self.over_the_batch()
+        yield from self.scores_of_one_sign()
+        yield from self.powers_of_zero()
+        yield from self.differences_from_itself()
+
+    def _on_the_way(self) -> Iterator[Call]:
+        """Yield the calls on the way to a loss, of each line, function and
+        module the last one."""
+        calls = {
+            (line_of(call) or call.id, call.function, call.module): call
+            for call in self.facts.ordinary_calls
+            if not self.behind.isdisjoint(call.outputs)
+        }
+        yield from calls.values()
+
+    def not_recorded(self) -> Iterator[Remark]:
+        """Tell of custom Functions that no tensor which requires grad was given: their backward
+        never runs."""
+        tensor = self.graph.tensor
+        for call in self._on_the_way():
+            is_own = call.function.endswith(_APPLY) and not call.function.startswith(_OF_HOOKS)
+            if not is_own or not call.grad_mode or not call.inputs:
+                continue
+            if any(tensor[i].requires_grad for i in (*call.inputs, *call.outputs)):
+                continue
+            function = call.function.removesuffix(_APPLY)
+            fields = {"function": function, "call": self.words.at(call)}
+            objects = frozenset(tensor[i].object_id for i in call.inputs)
+            yield Remark(Weight.WEIGHTY, "not_recorded", fields, (call,), objects)
+
+    def scores_of_one_sign(self) -> Iterator[Remark]:
+        """Tell of scores that went through a function which gives no negative numbers."""
+        for call in self._on_the_way():
+            if call.function not in _OF_SCORES or not call.inputs:
+                continue
+            maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
+            function = plain_name(maker.function) if maker is not None else ""
+            if maker is None or function not in ("relu", "relu6"):
+                continue
+            fields = {
+                "function": function,
+                "made": self.words.at(maker),
+                "call": self.words.at(call),
+            }
+            yield Remark(Weight.WEIGHTY, "scores_of_one_sign", fields, (maker, call))
+
+    def spread_out(self) -> Iterator[Remark]:
+        """Tell of a column of predictions that is compared with a row of as many targets: that
+        gives each with every other."""
+        compares = (c for c in self._on_the_way() if plain_name(c.function) in _COMPARES)
+        for call in compares:
+            n = self._column_and_row(call)
+            if n < 2:
+                continue
+            one, other = (self.graph.tensor[i] for i in call.inputs)
+            target = other if one.requires_grad else one
+            fields = {
+                "call": self.words.at(call),
+                "one": self.words.name(one.id),
+                "other": self.words.name(other.id),
+                "n": n,
+                "target": target.code_name or "target",
+                "shaped": "unsqueeze(1)" if target.shape == (n,) else "squeeze(1)",
+            }
+            yield Remark(Weight.WEIGHTY, "spread_out", fields, (call,))
+
+    def _column_and_row(self, call: Call) -> int:
+        """Return how many numbers a call is given as a column, and as a row besides of which one
+        is no prediction; 0 where it is given others, or the code made the column on purpose."""
+        given = [self.graph.tensor[i] for i in call.inputs]
+        shapes = {t.shape for t in given}
+        n = max((shape[0] for shape in shapes if shape), default=0)
+        makers = (self.facts.maker.get(t.id) for t in given)
+        on_purpose = any(m is not None and m.function in _ADDS_A_DIMENSION for m in makers)
+        alike = len(given) != 2 or shapes != {(n,), (n, 1)} or on_purpose
+        return 0 if alike or all(t.requires_grad for t in given) else n
+
+    def over_the_batch(self) -> Iterator[Remark]:
+        """Tell of a softmax over the first dimension of scores from which a loss takes one of each
+        row."""
+        for call in self._on_the_way():
+            if call.function not in _ONE_OF_EACH_ROW or not call.inputs:
+                continue
+            maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
+            if maker is not None and maker.function == "log":
+                maker = self.facts.maker.get(maker.inputs[0])
+            if maker is None or maker.function not in SOFTMAX or maker.source is None:
+                continue
+            shape = self.graph.tensor[maker.inputs[0]].shape or ()
+            dim = dim_written(maker.source, maker.function)
+            if len(shape) == 2 and shape[0] > 1 and dim in (0, -2):
+                fields = {
+                    "call": self.words.at(maker),
+                    "function": maker.function,
+                    "n": shape[0],
+                    "loss": self.words.at(call),
+                }
+                yield Remark(Weight.WEIGHTY, "over_the_batch", fields, (maker, call))
+
+    def powers_of_zero(self) -> Iterator[Remark]:
+        """Tell of powers whose exponent is 0: they are 1, and change nothing as a factor."""
+        for call in self._on_the_way():
+            if plain_name(call.function) not in ("pow", "__pow__") or call.source is None:
+                continue
+            given = arguments_written(call.source, plain_name(call.function))
+            zero = next((n for n in given if n.value == 0), None)
+            if zero is not None:
+                fields = {"call": self.words.at(call), "exponent": zero.code}
+                objects = frozenset(self.graph.tensor[i].object_id for i in call.outputs)
+                yield Remark(Weight.WEIGHTY, "power_of_zero", fields, (call,), objects)
+
+    def differences_from_itself(self) -> Iterator[Remark]:
+        """Tell of a value from which its own detached value is taken, or by which it is divided:
+        that is 0, or 1, with the gradient of the value."""
+        for call in self._on_the_way():
+            divides = plain_name(call.function) in ("div", "true_divide")
+            if len(call.inputs) != 2 or not (divides or plain_name(call.function) == "sub"):
+                continue
+            own, other = call.inputs
+            maker = self.facts.maker.get(other)
+            tensor = self.graph.tensor
+            if maker is None or maker.function != "detach" or tensor[other].requires_grad:
+                continue
+            if not maker.inputs or maker.inputs[0] != own or not tensor[own].requires_grad:
+                continue
+            readers = [c for i in call.outputs for c in self.facts.calls_reading.get(i, ())]
+            if not divides and not any(plain_name(c.function) == "exp" for c in readers):
+                continue  # a straight-through estimate
+            key = "divided_by_itself" if divides else "minus_itself"
+            fields = {"call": self.words.at(call), "name": self.words.name(own)}
+            yield Remark(Weight.WEIGHTY, key, fields, (call,))

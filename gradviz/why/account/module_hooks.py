@@ -1,0 +1,74 @@
+"""Backward hooks of modules that read the gradient of an input which needs none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Source
+from gradviz.names.position import statement_or_head
+from gradviz.names.statements import code_of_function, function_node, source_of
+from gradviz.watch import torch_private
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.words import Words
+
+
+def inputs_without_gradient(
+    facts: Facts,
+    words: Words,
+    parts: Iterator[tuple[str, Any]],
+    object_of: Callable[[Any], int | None],
+) -> Iterator[Remark]:
+    """Tell of backward hooks that read the gradient of a module's input, where that requires no
+    grad: they get None.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        parts: the modules, each with its name.
+        object_of: gives the object id of a living tensor.
+    """
+    for name, part in parts:
+        reading = [place for h in torch_private.backward_hooks(part) for place in _reads(h)]
+        own = {object_of(p) for p in part.parameters(recurse=False)} if reading else set()
+        given = _given(facts, own) if own else None
+        if given is None:
+            continue
+        fields = {
+            "module": name,
+            "place": words.line_of(reading[0]),
+            "code": reading[0].code,
+            "input": words.name(given),
+        }
+        yield Remark(Weight.WEIGHTY, "input_without_gradient", fields, statements=(reading[0],))
+
+
+def _reads(hook: Any) -> Iterator[Source]:
+    """Yield the statement in which a hook reads its second argument, that of the inputs."""
+    code = code_of_function(hook)
+    found = None if code is None else function_node(code)
+    if found is None or not isinstance(found[1], ast.FunctionDef):
+        return
+    file, function = found
+    names = [a.arg for a in function.args.args]
+    names = names[1:] if names[:1] == ["self"] else names
+    for node in ast.walk(function) if len(names) > 1 else ():
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        if node.id == names[1]:
+            yield source_of(file, statement_or_head(node) or node)
+            return
+
+
+def _given(facts: Facts, own: set[int | None]) -> int | None:
+    """Return what the last call with a module's parameters was given besides them; None where that
+    requires grad, or is not known."""
+    tensor = facts.graph.tensor
+    for call in reversed(facts.ordinary_calls):
+        others = [i for i in call.inputs if tensor[i].object_id not in own]
+        if len(others) == len(call.inputs) or not call.grad_mode:
+            continue
+        return None if not others or tensor[others[0]].requires_grad else others[0]
+    return None

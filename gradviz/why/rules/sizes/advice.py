@@ -1,0 +1,126 @@
+"""What keeps a forward finite: the usual reasons for NaN and inf, by the call that made them and by
+what that was given. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.preview import number
+from gradviz.graph.records import Call
+from gradviz.names.written import Number, arguments_written
+from gradviz.why.handed_on import computed, plain_name
+from gradviz.words.speech import say
+from gradviz.words.words import Words
+
+_LOGS = {"log", "log2", "log10"}
+_ROOTS = {"sqrt", "rsqrt", "norm", "vector_norm", "linalg_vector_norm"}
+_ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
+_GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
+_SPREADS = {"std", "var"}
+_DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
+_DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
+_CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
+_LOST = 2**-25  # what single precision loses beside 1
+_GREW = 3  # losses, each of them more than GROWTH times the one before
+GROWTH = 4
+_BACK = 4  # calls between a logarithm and what may have become exactly 0 or 1
+
+
+class Advice(NamedTuple):
+    """What can be done about a call.
+
+    Attributes:
+        mend: in words.
+        calls: where the reason stands.
+    """
+
+    mend: str
+    calls: tuple[Call, ...] = ()
+
+
+def advice(facts: Facts, words: Words, suspects: Iterable[Call]) -> Advice | None:
+    """Return what keeps the first of some calls finite of which that is known; None where it is of
+    none."""
+    for call in suspects:
+        found = _of_call(facts, words, call)
+        if found is not None:
+            return found
+    return None
+
+
+def too_large_steps(losses: Sequence[float]) -> Advice | None:
+    """Return what helps where a loss grew from step to step until it was not finite; None where it
+    did not.
+
+    >>> too_large_steps([1.0, 0.9, 0.8]), too_large_steps([1.0])
+    (None, None)
+    >>> too_large_steps([3.0, 90.0, 2e4]).mend[:23]
+    'a smaller learning rate'
+    """
+    last = [*losses[-_GREW:]]
+    grows = all(GROWTH * one < other for one, other in pairwise(last))
+    if len(last) < _GREW or not grows or last[0] <= 0:
+        return None
+    return Advice(say("advice.too_large_steps", losses=[*map(number, last)]))
+
+
+def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
+    """Return what keeps the result of one call finite."""
+    function = plain_name(call.function)
+    if function in _LOGS:
+        return _of_log(facts, words, call)
+    if function in _GROWING:
+        return Advice(say("advice.exp", code=words.code(call), function=function))
+    if function in _ROOTS:
+        return Advice(say("advice.root", function=function))
+    if function in _ARCS:
+        return Advice(say("advice.arc", function=function))
+    if function in _SPREADS:
+        return Advice(say("advice.spread", function=function))
+    if function in _DIVISIONS:
+        return Advice(say("advice.division"))
+    return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
+
+
+def _of_log(facts: Facts, words: Words, call: Call) -> Advice:
+    """Return what keeps a logarithm finite, by what it is given."""
+    makers = _makers(facts, call)
+    last = makers[-1] if makers else None
+    function = plain_name(last.function) if last is not None else ""
+    is_rest = any(plain_name(m.function) in _DIFFERENCES for m in makers[:-1])
+    if last is not None and function in _CLAMPS:
+        bound = _bound_at_one(last) if is_rest else None
+        if bound is not None:
+            fields = {"bound": bound.code, "place": words.where(last), "code": words.code(call)}
+            return Advice(say("advice.clamp_at_one", **fields), (last,))
+        return Advice(say("advice.clamp", place=words.where(last)), (last,))
+    if last is not None and function in ("softmax", "sigmoid"):
+        fields = {"place": words.where(last), "code": words.code(call), "maker": words.code(last)}
+        if function == "softmax":
+            return Advice(say("advice.log_of_softmax", **fields), (last,))
+        return Advice(say("advice.log_of_sigmoid", **fields), (last,))
+    return Advice(say("advice.log", code=words.code(call)))
+
+
+def _makers(facts: Facts, call: Call) -> list[Call]:
+    """Return the calls that a logarithm's argument comes from, the nearest first, as far as each is
+    a difference from a number or a clamp or a probability."""
+    found = list[Call]()
+    tensor_id = call.inputs[0] if call.inputs else None
+    while tensor_id is not None and len(found) < _BACK:
+        maker = facts.maker.get(computed(facts, tensor_id))
+        if maker is None:
+            break
+        found.append(maker)
+        goes_on = plain_name(maker.function) in _DIFFERENCES and len(maker.inputs) == 1
+        tensor_id = maker.inputs[0] if goes_on else None
+    return found
+
+
+def _bound_at_one(clamp: Call) -> Number | None:
+    """Return the bound of a clamp that is below 1 as it is written, and 1 in single precision."""
+    given = arguments_written(clamp.source, plain_name(clamp.function)) if clamp.source else []
+    return next((n for n in given if n.code != "1" and n.value <= 1 and 1 - n.value <= _LOST), None)
