@@ -157,18 +157,24 @@ class Forward:
         that is 0, or 1, with the gradient of the value."""
         for call in self._on_the_way():
             divides = plain_name(call.function) in ("div", "true_divide")
-            if len(call.inputs) != 2 or not (divides or plain_name(call.function) == "sub"):
+            is_one = divides or self._is_exponent(call)
+            if not is_one or not self._is_of_itself(call):
                 continue
-            own, other = call.inputs
-            maker = self.facts.maker.get(other)
-            tensor = self.graph.tensor
-            if maker is None or maker.function != "detach" or tensor[other].requires_grad:
-                continue
-            if not maker.inputs or maker.inputs[0] != own or not tensor[own].requires_grad:
-                continue
-            readers = [c for i in call.outputs for c in self.facts.calls_reading.get(i, ())]
-            if not divides and not any(plain_name(c.function) == "exp" for c in readers):
-                continue  # a straight-through estimate
             key = "divided_by_itself" if divides else "minus_itself"
-            fields = {"call": self.words.at(call), "name": self.words.name(own)}
+            fields = {"call": self.words.at(call), "name": self.words.name(call.inputs[0])}
             yield Remark(Weight.WEIGHTY, key, fields, (call,))
+
+    def _is_exponent(self, call: Call) -> bool:
+        """Say whether a difference goes into exp: another may be a straight-through estimate."""
+        readers = (c for i in call.outputs for c in self.facts.calls_reading.get(i, ()))
+        is_read = any(plain_name(c.function) == "exp" for c in readers)
+        return is_read and plain_name(call.function) == "sub"
+
+    def _is_of_itself(self, call: Call) -> bool:
+        """Say whether a call takes a tracked value, and the same value detached."""
+        if len(call.inputs) != 2:
+            return False
+        own, other = (self.graph.tensor[i] for i in call.inputs)
+        maker = self.facts.maker.get(other.id)
+        detached = maker.inputs[:1] if maker is not None and maker.function == "detach" else ()
+        return detached == (own.id,) and bool(own.requires_grad) and not other.requires_grad
