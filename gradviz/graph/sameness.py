@@ -107,13 +107,13 @@ class Sameness:
 
     @cached_property
     def prepared(self) -> set[int]:
-        """The operations that only prepare data, outside of modules: batches differ in them."""
+        """The operations that only prepare data, outside of modules: batches differ in them. So do
+        those of a clipping, which are known to write gradients alone where they changed some."""
         found: set[int] = set()
         for op in self.operations.all:
             trains = self.operations.tracked[op.at] or any(map(self._trains, op.reads))
             made_of_data = all(source is None or source in found for source in op.sources)
-            is_loose = op.call.grad_mode and op.call.module_call is None
-            if is_loose and made_of_data and not trains:
+            if op.call.module_call is None and made_of_data and not trains:
                 found.add(op.at)
         return found
 

@@ -262,6 +262,15 @@ def test_nan_is_seen_also_where_iterations_differ_inside() -> None:
     assert [(alike.times, alike.differ_inside) for alike in found] == [(4, True), (3, True)]
 
 
+@pytest.mark.parametrize("quiet", [(), (2,), (0, 4), (3, 4, 6)])
+def test_a_clipping_that_changes_nothing_is_a_clipping_all_the_same(quiet: tuple[int, ...]) -> None:
+    limit = f"float('inf') if k in {quiet} else 1e-3"
+    clip = f"nn.utils.clip_grad_norm_(model.parameters(), {limit})"
+    evaluated = "with torch.no_grad(): accuracy = (head(body(x)).argmax(1) == y).float().mean()"
+    picture = loop(end=f"{clip}; opt.step(); {evaluated}".replace("with", "\n    with"))
+    assert times(picture) == [TIMES]
+
+
 def test_only_iterations_that_differ_are_told_to() -> None:
     again = "\nfor k in range(5):\n    loss = model(torch.ones(2, 4), (0,)).pow(2).mean()\n"
     again += "    opt.zero_grad(); loss.backward(); opt.step()\n"

@@ -14,6 +14,7 @@ from svg_text import Picture
 from torch.nn import functional
 
 from gradviz.picture.outline.scene import Card, Tone
+from gradviz.picture.outline.units import Kind
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 STEP = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.randn(4, 8)\n" + MARKER + "\n"
@@ -237,6 +238,29 @@ def test_no_card_comes_before_what_it_reads() -> None:
         "loss = model(x).pow(2).mean()\nloss.backward()\nopt.step()\nopt.zero_grad()",
     )
     assert has_no_circle(picture.cards.links)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "F.mse_loss(head(model(x).mean(0)), torch.ones(3))",
+        "F.mse_loss(head(model(x).mean(0)), torch.ones(3)) + head(x.relu()).pow(2).mean()",
+        "(head(model(x).relu()) - head(x)).pow(2).mean()",
+    ],
+)
+def test_what_a_module_in_the_statement_of_a_loss_uses_is_no_part_of_the_loss(loss: str) -> None:
+    picture = of(
+        f"{net('return self.c(self.b(self.a(x)))')}\nhead = nn.Linear(8, 3)",
+        f"loss = {loss}\nloss.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert has_no_circle(picture.cards.links)
+    cards = picture.fitted.outline.cards
+    assert cards[-1].title == "loss"
+    assert all(arrow.tail != cards[-1].id for arrow in picture.fitted.outline.arrows)
+    assert not any("from loss" in row for row in rows(picture, Tone.SAID))
+    users = picture.fitting.operations.users
+    (loss_unit,) = [unit for unit in picture.cards.units if unit.kind is Kind.LOSS]
+    assert all({*loss_unit.ops}.issuperset(users[at]) for at in loss_unit.ops)
 
 
 def test_a_part_that_gets_only_zeros_is_opened_however_deep_it_stands() -> None:

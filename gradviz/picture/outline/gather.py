@@ -92,7 +92,7 @@ class Gathering:
         for run in reversed(runs):
             ops = self._not_cut_off([unit.ops[0] for unit in run])
             if start in ops:
-                ops = [at for at in ops if at <= start]
+                ops = self._only_for(start, [at for at in ops if at <= start])
                 loss_of.update(dict.fromkeys(ops, start))
                 continue
             if not self.expansion.alone.isdisjoint(ops):
@@ -104,6 +104,15 @@ class Gathering:
                 continue
             if self._may_join_loss(ops):
                 loss_of.update(dict.fromkeys((*ops, *logged), start))
+
+    def _only_for(self, start: int, ops: list[int]) -> list[int]:
+        """Leave out of the statement that made a loss what a module in it used before: the ``mean``
+        of ``loss = F.mse_loss(head(body(x).mean(1)), y)``."""
+        found: set[int] = set()
+        for at in reversed(ops):
+            if at == start or all(u in found or u > start for u in self._users([at])):
+                found.add(at)
+        return sorted(found)
 
     def _is_logged(self, at: int, made_by: set[int]) -> bool:
         """Say whether an operation only puts aside what these made: nothing but cuts follows, no
