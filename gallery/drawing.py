@@ -101,7 +101,8 @@ def _graph_of(shown: Shown, names: Namespace) -> Graph:
     filename = f"{shown.name}.py"
     if not shown.is_recorded:
         model_scripts.run(shown.source, filename, names=names)
-        return gv.show(names["loss"], model=names["model"]).graph
+        loss = names["loss"]
+        return gv.show(loss, names={"loss": loss}, model=names["model"]).graph
     recording = gv.record().look_into(names)
     model_scripts.run(shown.source, filename, lambda: recording, names)
     return recording.graph

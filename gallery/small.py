@@ -42,7 +42,7 @@ PLANTED = {
 }
 
 
-SHOW = "GPT-2 that nobody recorded: `gv.show(loss, model=model)`"
+SHOW = "GPT-2 with the detach before block 5, that nobody recorded: `gv.show(loss, model=model)`"
 
 
 def shown() -> list[Shown]:
@@ -53,7 +53,7 @@ def shown() -> list[Shown]:
         Shown(name, title, model_scripts.read(name), is_tall=name in TALL)
         for name, title in HEALTHY.items()
     ]
-    show = Shown("show-gpt2", SHOW, model_scripts.read("gpt2"), is_recorded=False)
+    show = Shown("show-gpt2", SHOW, planted["detach-gpt2"], is_recorded=False)
     return [*faults, show, *models]
 
 
