@@ -10,9 +10,11 @@ from drawn import Drawn, drawn
 from model_scripts import MARKER, read
 from svg_text import Picture
 
+from gradviz.picture.outline.fit import INPUTS
 from gradviz.picture.outline.loops import FLOOR, Profile
 from gradviz.picture.outline.scene import Card, Tone
 from gradviz.picture.outline.states import figure
+from gradviz.picture.outline.units import Kind
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
 BY_HAND = (
@@ -96,6 +98,14 @@ def test_a_loop_written_out_has_the_gradient_of_each_step(scale: float, steps: i
     assert f"×{steps}" in "".join(span.text for span in card.rows[0].left)
     (chart,) = [row.chart for row in card.rows if row.chart]
     assert len(chart) == min(steps, -(-steps // -(-steps // 100)))
+
+
+def test_the_many_slices_that_a_loop_goes_through_are_not_laid_out() -> None:
+    picture = drawn(BY_HAND.format(scale=0.2, steps=130), "by_hand.py")
+    assert sum(unit.kind is Kind.INPUT for unit in picture.fitting.gathering.units) >= 130
+    assert picture.fitted.fits
+    plans = [plan for _, plan in picture.fitting.plans]
+    assert max(sum(u.kind is Kind.INPUT for u in plan.units) for plan in plans) <= INPUTS
 
 
 @pytest.mark.parametrize(("scale", "steps"), [(0.2, 40), (0.5, 12), (0.02, 130)])

@@ -39,6 +39,7 @@ from gradviz.picture.outline.units import Expansion, Kind, Unit
 
 WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
+INPUTS = 12  # that have cards: the hundred slices that a loop goes through have none
 SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
 LITTLE = 40  # points by which the arrows of a layout, all together, may be longer than of another
@@ -266,7 +267,8 @@ class Fitting:
 
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
-        if self.guess(plan) > HEIGHT:
+        inputs = sum(unit.kind is Kind.INPUT for unit in plan.units)
+        if inputs > INPUTS or self.guess(plan) > HEIGHT:
             plan = replace(plan, units=without_inputs(plan.units))
         if self.guess(plan) > HEIGHT:
             plan = replace(plan, said_above=False)
