@@ -19,15 +19,37 @@ from traitlets.config import Config
 SETUP = "%load_ext gradviz\nimport torch\na = torch.tensor([1.0, 2.0], requires_grad=True)"
 
 
-def run(*cells: str, allow_errors: bool = True) -> list[list[Any]]:
-    """The outputs of every cell after ``SETUP``, from a fresh kernel."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)]
-    )
-    NotebookClient(notebook, allow_errors=allow_errors, timeout=600).execute(
-        stderr=subprocess.DEVNULL
-    )
-    return [cell.outputs for cell in notebook.cells[1:]]
+# as in a kernel that has just begun
+RESET = "%unload_ext gradviz\n%reset -f\nget_ipython().execution_count = 1"
+
+
+class Run:
+    """Runs cells in one kernel, since to start one and to import torch takes seconds."""
+
+    def __init__(self) -> None:
+        self.client = NotebookClient(nbformat.v4.new_notebook(), timeout=600)
+        self.client.create_kernel_manager()
+        self.client.start_new_kernel(stderr=subprocess.DEVNULL)
+        self.client.start_new_kernel_client()
+
+    def __call__(self, *cells: str, allow_errors: bool = True) -> list[list[Any]]:
+        """The outputs of every cell after ``SETUP``, from a namespace that holds nothing else."""
+        made = [nbformat.v4.new_code_cell(c) for c in (RESET, SETUP, *cells)]
+        self.client.nb = nbformat.v4.new_notebook(cells=made)
+        self.client.allow_errors = allow_errors
+        self.client.reset_execution_trackers()
+        self.client.execute_cell(made[0], 0, store_history=False)
+        for at, cell in enumerate(made[1:], 1):
+            self.client.execute_cell(cell, at)
+        assert made[1].execution_count == 1
+        return [cell.outputs for cell in made[2:]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    made = Run()
+    yield made
+    made.client._cleanup_kernel()
 
 
 def kinds(outputs: list[Any]) -> list[str]:
@@ -44,7 +66,7 @@ def text(output: Any) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", found)
 
 
-def test_picture_stands_below_the_cells_own_output() -> None:
+def test_picture_stands_below_the_cells_own_output(run: Run) -> None:
     ordinary, marked = run("b = a * 2\nprint('mine')\nb", "%%gradviz\nb = a * 2\nprint('mine')\nb")
     assert kinds(marked) == ["stream", "execute_result", "display_data"]
     assert [text(o) for o in marked[:2]] == [text(o) for o in ordinary]
@@ -52,7 +74,7 @@ def test_picture_stands_below_the_cells_own_output() -> None:
     assert "<img" in marked[2]["data"]["text/html"]
 
 
-def test_failing_cell_keeps_its_traceback_and_shows_what_ran_until_then() -> None:
+def test_failing_cell_keeps_its_traceback_and_shows_what_ran_until_then(run: Run) -> None:
     body = "\nb = a.exp()\nc = b.log2()\nraise ValueError('stop here')\nd = c.sin()"
     ordinary, marked = run("# %%gradviz" + body, "%%gradviz" + body)
     assert kinds(marked) == ["error", "display_data"]
@@ -67,7 +89,7 @@ def test_failing_cell_keeps_its_traceback_and_shows_what_ran_until_then() -> Non
     strict=True,
     reason="Python 3.10 re-raises the old traceback: one frame stays",
 )
-def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
+def test_errors_of_torch_show_no_frame_of_gradviz(run: Run) -> None:
     operator, in_place = "\nb = a @ torch.ones(5)", "\nb = a.exp()\nb += 1\nb.sum().backward()"
     ordinary, marked, corrupted = run(
         "# %%gradviz" + operator, "%%gradviz" + operator, "%%gradviz" + in_place
@@ -79,7 +101,7 @@ def test_errors_of_torch_show_no_frame_of_gradviz() -> None:
     assert not re.search(r"gradviz/\w+\.py|gradviz/(watch|notebook|why)/", text(corrupted[0]))
 
 
-def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:
+def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks(run: Run) -> None:
     """A task of an earlier cell that runs meanwhile is left out, and that is said."""
     begun, recorded, plain = run(
         "import asyncio\n"
@@ -104,12 +126,12 @@ def test_a_cell_that_awaits_has_the_calls_of_its_own_tasks() -> None:
     assert text(plain[0]) == "0"
 
 
-def test_failing_cell_stops_a_run_of_all_cells() -> None:
+def test_failing_cell_stops_a_run_of_all_cells(run: Run) -> None:
     with pytest.raises(CellExecutionError, match="stop here"):
         run("%%gradviz\na * 2\nraise ValueError('stop here')", allow_errors=False)
 
 
-def test_recording_ends_with_its_cell_also_after_an_error() -> None:
+def test_recording_ends_with_its_cell_also_after_an_error(run: Run) -> None:
     failed, plain, again = run("%%gradviz\na.exp()\n1 / 0", "a.sin()", "%%gradviz\nc = a.cos()")
     assert kinds(failed) == ["error", "display_data"]
     assert kinds(plain) == ["execute_result"]
@@ -117,7 +139,7 @@ def test_recording_ends_with_its_cell_also_after_an_error() -> None:
     assert "SinBackward0" not in text(again[0])
 
 
-def test_other_kinds_of_cells() -> None:
+def test_other_kinds_of_cells(run: Run) -> None:
     awaited, above, below, syntax, first, nested, unloaded = run(
         "%%gradviz\nimport asyncio\nawait asyncio.sleep(0)\nb = a.exp()\n7",
         "%%time\n%%gradviz\nb = a.exp()",
@@ -194,14 +216,14 @@ def test_loading_twice_records_once_and_unloading_leaves_nothing(shell: Interact
     assert "gradviz" not in shell.magics_manager.magics["cell"]
 
 
-def test_the_first_line_says_how_the_picture_is_opened() -> None:
+def test_the_first_line_says_how_the_picture_is_opened(run: Run) -> None:
     model = "import torch\nh = torch.nn.Linear(2, 2)(torch.ones(1, 2))\nloss = (h * 3).sum()\n"
-    closed, around, wrong = run(
+    closed, around, wrong, summed = run(
         f"%%gradviz depth=0\n{model}loss.backward()",
         f"%%gradviz around=h depth=0 fold=yes\n{model}loss.backward()",
         f"%%gradviz around=nobody\n{model}",
+        "%%gradviz summaries=yes\nimport torch\nh = torch.ones(9).cumsum(0)\n",
     )
-    (summed,) = run("%%gradviz summaries=yes\nimport torch\nh = torch.ones(9).cumsum(0)\n")
     assert "5 ± 2.74 · 1 … 9" in text(summed[0])
     assert "Linear" in text(closed[0])
     assert "makes h" in text(around[0])
