@@ -22,7 +22,8 @@ PACKAGE = Path(gv.__file__).parent
 def notes_made() -> Iterator[tuple[str, ast.Call]]:
     """Every ``Note.of(NoteKind.…)`` of the package, with its place."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "Note.of" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Note.of":
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
 

@@ -31,6 +31,12 @@ NOTEBOOKS = "".join(
     for path in sorted((PACKAGE.parent / "notebooks").glob("*.ipynb"))
 )
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+CALLS = [  # gone through once: every worker of a run has to
+    (path, node)
+    for path, tree in TREES.items()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.Call)
+]
 LISTED = Path(__file__).with_name("prose_outside_words.txt")
 GIVEN_BY_ALL = {"it", "grad", "loss", "symptom", "health"}  # to every answer
 
@@ -38,11 +44,10 @@ GIVEN_BY_ALL = {"it", "grad", "loss", "symptom", "health"}  # to every answer
 def calls_of(name: str, kind: type[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
     """Every call of a function (``ast.Name``) or a method (``ast.Attribute``) in the package, with
     the place where it stands."""
-    for path, tree in TREES.items():
-        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        for call in (call for call in calls if isinstance(call.func, kind)):
-            if name in (getattr(call.func, "id", None), getattr(call.func, "attr", None)):
-                yield f"{path.relative_to(PACKAGE)}:{call.lineno}", call
+    for path, call in CALLS:
+        called = getattr(call.func, "id", None), getattr(call.func, "attr", None)
+        if isinstance(call.func, kind) and name in called:
+            yield f"{path.relative_to(PACKAGE)}:{call.lineno}", call
 
 
 def literals(word: ast.expr) -> list[str]:
