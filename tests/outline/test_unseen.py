@@ -103,6 +103,14 @@ def test_every_parameter_has_its_state_and_its_name(program: str) -> None:
     assert all(w.name for w in weights)
 
 
+def test_it_is_joined_to_what_reads_it_also_where_no_backward_went_behind_it() -> None:
+    program = BEFORE.replace("second(old)", "second(old) + second(old.detach())")
+    outline = run(program.replace("loss.backward()", "pass"))["rec"].figure().outlined.outline
+    (card,) = [c for c in outline.cards if "not recorded" in str(c.rows[0])]
+    kinds = {arrow.kind for arrow in outline.arrows if arrow.tail == card.id}
+    assert {"can", "cut"} <= kinds
+
+
 def test_what_it_reads_comes_from_the_cards_above() -> None:
     outline = run(INSIDE)["rec"].figure().outlined.outline
     (card,) = [c for c in outline.cards if "not recorded" in str(c.rows[0])]

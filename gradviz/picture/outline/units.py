@@ -186,7 +186,8 @@ class Expansion:
         for op in self.operations.all:
             alone = all(source is None or source in found for source in op.sources)
             trains = self.operations.tracked[op.at] or any(map(self._may_train, op.reads))
-            if (not op.reads or (alone and not trains)) and op.at not in self.centre:
+            makes_data = not op.reads or (alone and not trains)
+            if makes_data and not is_unseen(op) and op.at not in self.centre:
                 found.add(op.at)
         return found
 
