@@ -18,6 +18,7 @@ from model_scripts import Namespace, modules_of, named_parameters, run
 from random_modules import RandomModules
 from svg_text import Picture
 
+from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.fold import fold_one
@@ -37,12 +38,19 @@ CLOSE = 1e-4
 
 
 def cards_hold_every_operation_once(drawn: Drawn) -> list[str]:
-    """Every operation stands in one card, or on an arrow, or is data."""
+    """Every operation stands in one card, or on an arrow, or is data, or in an iteration of a loop
+    for which another one is drawn, or in an evaluation that nothing else has to do with."""
     operations = drawn.fitting.operations
     times = Counter(call for card in drawn.fitted.outline.cards for call in card.calls)
     wrong = [f"call {call} stands in {n} cards" for call, n in times.items() if n > 1]
-    data = _data(drawn)
+    data = _data(drawn) | _evaluations(drawn)
+    iterations = Iterations(operations)
+    for alike in iterations.all:
+        functions = {tuple(operations.all[at].call.function for at in s) for s in alike.steps}
+        wrong += ["iterations that are alike do not the same"] if len(functions) > 1 else []
     for op in operations.all:
+        if op.at in iterations.left_out:
+            continue
         on_arrow = not operations.tracked[op.at] and len(op.reads) == 1
         if op.call.id not in times and not on_arrow and op.at not in data:
             wrong.append(f"{op.call.function} (call {op.call.id}) stands in no card")
@@ -56,6 +64,20 @@ def _data(drawn: Drawn) -> set[int]:
     for op in operations.all:
         trains = operations.tracked[op.at] or any(map(operations.is_tracked, op.reads))
         if not trains and all(s is None or s in found for s in op.sources):
+            found.add(op.at)
+    return found
+
+
+def _evaluations(drawn: Drawn) -> set[int]:
+    """The operations without grad mode of whose results nothing with it reads any."""
+    operations = drawn.fitting.operations
+    found: set[int] = set()
+    users: dict[int, set[int]] = {}
+    for op in operations.all:
+        for source in op.sources:
+            users.setdefault(source, set()).add(op.at)
+    for op in reversed(operations.all):
+        if not op.call.grad_mode and users.get(op.at, set()) <= found:
             found.add(op.at)
     return found
 
