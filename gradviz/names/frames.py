@@ -209,6 +209,18 @@ def list_filled(code: str) -> str:
     return ast.unparse(method.value) if method else ""
 
 
+def sum_added_to(code: str) -> str:
+    """Return what a statement adds to; "" where it adds to nothing.
+
+    >>> sum_added_to("total += loss.item()"), sum_added_to("total = loss")
+    ('total', '')
+    """
+    statements = _parsed(code).body
+    only = statements[0] if len(statements) == 1 else None
+    adds = isinstance(only, ast.AugAssign) and isinstance(only.op, ast.Add)
+    return ast.unparse(only.target) if adds and isinstance(only, ast.AugAssign) else ""
+
+
 def attribute_of(code: str) -> str:
     """Return the attribute that a statement binds; "" where it binds none.
 
@@ -268,6 +280,13 @@ def _parsed(code: str) -> ast.Module:
         return ast.parse(code.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
+
+
+def names_kept(call: Call) -> set[str]:
+    """Return the names under which the statement of a call keeps what was computed there: those
+    that it binds, and the list that it adds to."""
+    codes = [frame.code for frame in frames(call)[:1]]
+    return {n for code in codes for n in (*names_in(code)[0], list_filled(code)) if n}
 
 
 def names_bound(call: Call) -> list[str]:

@@ -142,14 +142,16 @@ def explain_bare(bare: Bare) -> Explanation:
     with torch_private.unobserved(), torch.no_grad():
         if bare.error is not None:
             return _of_error(bare, bare.error)
-        if bare.recording is not None and _is_inner(bare.loss, bare.recording):
+        if bare.recording is not None and _is_of_another(bare.loss, bare.recording):
             bare = bare._replace(loss=None)
         return _of_gradients(bare)
 
 
-def _is_inner(loss: Any, recording: Recorded) -> bool:
-    """Say whether a loss was differentiated by ``autograd.grad`` alone, where backwards of other
-    losses fill the ``.grad``: that of an inner loop, or of an attack."""
+def _is_of_another(loss: Any, recording: Recorded) -> bool:
+    """Say whether the gradients that a program asked for are of another loss: this one was
+    differentiated by ``autograd.grad`` alone, in an inner loop or an attack, while backwards of
+    others fill the ``.grad``; or its number was read, and backward called on a leaf alone, which
+    was made of such numbers."""
     state = None if loss is None else recording.find(loss)
     if state is None:
         return False
@@ -157,7 +159,11 @@ def _is_inner(loss: Any, recording: Recorded) -> bool:
     began = {(b.kind, i) for b in graph.backwards for i in graph.call[b.call_id].inputs[:1]}
     own = {t.id for t in facts.states[state.object_id]}
     kinds = {kind for kind, i in began if i in own}
-    return kinds == {"grad"} and any(kind == "backward" for kind, _ in began)
+    roots = [graph.tensor[i] for kind, i in began if kind == "backward"]
+    if kinds:
+        return kinds == {"grad"} and bool(roots)
+    read = any(c.input_id in own and c.reason is CutReason.COPIED_OUT for c in graph.cuts)
+    return read and bool(roots) and all(root.is_leaf for root in roots)
 
 
 # --- an error -------------------------------------------------------------------------------------

@@ -136,11 +136,8 @@ def waits_for_gradients(text: str) -> bool:
 
 
 def asks_for_graph(call: Call) -> bool:
-    """Say whether create_graph=True is written in the code of a call: in its whole statement, since
-    what is shown of a call is cut short."""
-    frames = call.source.frames[:1] if call.source else ()
-    texts = (code_of(call), *(frame.code for frame in frames))
-    return any(re.search(r"\bcreate_graph\s*=\s*True\b", text) for text in texts)
+    """Say whether create_graph=True is written in the statement of a call."""
+    return any(re.search(r"\bcreate_graph\s*=\s*True\b", text) for text in _texts_of(call))
 
 
 def in_reentrant_checkpoint(cut: Cut, graph: Graph) -> bool:
@@ -170,8 +167,14 @@ def in_sample(cut: Cut, graph: Graph) -> bool:
     if cut.reason is not CutReason.NO_GRAD or source is None:
         return False
     near = (graph.call.get(cut.call_id + i) for i in range(NEAR))
-    here = [c.source for c in near if c and c.source and c.source[:2] == source[:2]]
-    return any(re.search(r"\.sample\b", there.code or "") for there in here)
+    here = [c for c in near if c and c.source and c.source[:2] == source[:2]]
+    return any(re.search(r"\.sample\b", text) for call in here for text in _texts_of(call))
+
+
+def _texts_of(call: Call) -> list[str]:
+    """Return the code of a call and its whole statement: what is shown of a call is cut short."""
+    frames = call.source.frames[:1] if call.source else ()
+    return [code_of(call), *(frame.code for frame in frames)]
 
 
 def plain(message: object) -> str:

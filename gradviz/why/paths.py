@@ -11,7 +11,7 @@ from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.flow import End, Flow
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
-from gradviz.names.frames import is_of_literals, names_bound, names_read
+from gradviz.names.frames import is_of_literals, names_bound, names_kept, names_read
 from gradviz.why.explanation import Explanation, worded
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
@@ -37,12 +37,13 @@ Slot = tuple[int, int]  # an edge: the node that it leaves, and which of that no
 
 
 class WayBack(NamedTuple):
-    """How a value that left torch went into the loss: what took it there, in words, and the
-    tensors by which it came back."""
+    """How a value that left torch went into the loss: what took it there, in words, the tensors by
+    which it came back, and which of the cuts let it out, where the code tells."""
 
     sure: Sure
     what: str
     tensor_ids: tuple[int, ...]
+    cuts: tuple[Cut, ...] = ()
 
 
 class Asked(NamedTuple):
@@ -91,7 +92,9 @@ class Paths:
         self.flow = Flow(graph, losses)
         self.losses = self.flow.losses
         self.roots = self.flow.roots
-        names = list(dict.fromkeys(self.words.name(i) for i in self.losses))
+        # of the losses of all iterations of one line the last one is named
+        of_lines = {self.loss_key(i): self.words.name(i) for i in self.losses}
+        names = list(dict.fromkeys(of_lines.values()))
         self.loss = several(names) if names else say("path.the_loss")
 
     @property
@@ -247,7 +250,7 @@ class Paths:
         return (
             self.back_by_code(cuts)
             or self.back_by_memory(cuts, unmade)
-            or self.back_by_remaking(first)
+            or self.back_by_remaking(cuts)
             or self.back_unseen(unmade)
         )
 
@@ -268,16 +271,26 @@ class Paths:
         what = say("path.same_memory", name=self.words.name(twin.id))
         return WayBack(Sure.PROVEN, what, (twin.id,))
 
-    def back_by_remaking(self, first: int) -> WayBack | None:
+    def back_by_remaking(self, cuts: Sequence[Cut]) -> WayBack | None:
         """Return the call after the first cut that made a tensor of plain numbers which its code
-        does not show."""
-        for call in self.graph.calls:
-            remakes = (
-                call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
-            )
-            if remakes and call.id > first and not is_of_literals(self.words.code(call)):
-                return WayBack(Sure.LIKELY, self.words.code(call), call.outputs)
-        return None
+        does not show; the first one whose code reads what a cut value was kept as, if there is
+        one."""
+        first = min(cut.call_id for cut in cuts)
+        remade = [
+            call
+            for call in self.graph.calls
+            if call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
+            if call.id > first and not is_of_literals(self.words.code(call))
+        ]
+        for call in remade:
+            read = names_read(call)
+            let_out = [c for c in cuts if not read.isdisjoint(names_kept(self.graph.call[c.call_id]))]
+            if let_out:
+                return WayBack(
+                    Sure.LIKELY, self.words.code(call), call.outputs, tuple(let_out)
+                )
+        call = next(iter(remade), None)
+        return call and WayBack(Sure.LIKELY, self.words.code(call), call.outputs)
 
     def back_unseen(self, unmade: Sequence[Tensor]) -> WayBack | None:
         """Return a tensor that no call returned and that went into the loss."""

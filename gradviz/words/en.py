@@ -770,6 +770,9 @@ MEND = {
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
     "integer_dtype": "stay in a floating-point dtype on the way to the loss.",
     "copied_out": "stay in torch: no item(), numpy(), torch.tensor(t) or Variable(t) on the way to the loss.",
+    # … by what its statement does with the number
+    "stack": "put the tensor itself into {list}, without item(), float() or tolist(), and join the list with torch.stack({list}) or torch.cat({list}), not with torch.tensor.",
+    "add_tensors": "add the tensor itself to {total}, without item() or float(), and call backward on that sum: no torch.tensor around it.",
     "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
     "flag_off": "leave requires_grad on until the forward has run.",
     "unknown": "use the tensor from before this call.",

@@ -472,6 +472,43 @@ loss.backward()
             cut=key,
         )
 fix(
+    "rebuilt_from_value/left_torch_likely",
+    "w",
+    "w.grad is not None and w.grad.abs().sum() > 0",
+    """
+w = torch.ones(2, requires_grad=True)
+losses = []
+for x in (1.0, 2.0):
+    losses.append((w * x).sum().item())
+loss = torch.tensor(losses, requires_grad=True).mean()
+loss.backward()
+""",
+    (
+        "put the tensor itself into losses",
+        "losses.append((w * x).sum().item())\nloss = torch.tensor(losses, requires_grad=True).mean()",
+        "losses.append((w * x).sum())\nloss = torch.stack(losses).mean()",
+    ),
+    cut="stack",
+)
+fix(
+    "rebuilt_from_value/left_torch_likely",
+    "w",
+    "w.grad is not None and w.grad.abs().sum() > 0",
+    """
+w, total = torch.ones(2, requires_grad=True), 0
+for x in (1.0, 2.0):
+    total += (w * x).sum().item()
+total = torch.tensor(total, requires_grad=True)
+total.backward()
+""",
+    (
+        "add the tensor itself to total",
+        "    total += (w * x).sum().item()\ntotal = torch.tensor(total, requires_grad=True)\n",
+        "    total += (w * x).sum()\n",
+    ),
+    cut="add_tensors",
+)
+fix(
     "cut/severed",
     "w",
     "w.grad is not None",

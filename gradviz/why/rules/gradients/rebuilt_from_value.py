@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Cut, CutReason
-from gradviz.names.frames import frames
+from gradviz.names.frames import frames, list_filled, sum_added_to
 from gradviz.why.explanation import Explanation
 from gradviz.why.fixes import fix_alone, fix_of
 from gradviz.why.messages import usual_repair
@@ -28,6 +28,8 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     if not is_proven and not (all_of_it_read(gradients, asked) and gradients.readers(asked)):
         return None
+    if way_back is not None and way_back.cuts:
+        cuts = [*way_back.cuts]
     calls = gradients.calls_of_cuts(cuts)
     if way_back is None:
         return gradients.answer(
@@ -57,12 +59,24 @@ def mends_on_the_way_out(gradients: Gradients, cuts: list[Cut]) -> str:
     """Say what to write instead of the cuts before a value left torch, and of the way by which it
     came back."""
     before = [c for c in cuts if c.reason is not CutReason.COPIED_OUT]
-    last = usual_repair(CutReason.COPIED_OUT)
+    last = _mend_of_copy(gradients, cuts[-1])
     mends = dict.fromkeys(fix_alone(c, gradients.graph) for c in before)
     first = next(iter(mends), last)
     if first == last:
         return last
     return say("gradient.two_mends", first=first.rstrip("."), other=last)
+
+
+def _mend_of_copy(gradients: Gradients, cut: Cut) -> str:
+    """Say how a value stays in torch that was copied out: by where its statement puts it."""
+    statements = [frame.code for frame in frames(gradients.graph.call[cut.call_id])[:1]]
+    into = next(filter(None, map(list_filled, statements)), "")
+    if cut.reason is CutReason.COPIED_OUT and into:
+        return say("mend.stack", list=into)
+    total = next(filter(None, map(sum_added_to, statements)), "")
+    if cut.reason is CutReason.COPIED_OUT and total:
+        return say("mend.add_tensors", total=total)
+    return usual_repair(CutReason.COPIED_OUT)
 
 
 def mend_of_end(gradients: Gradients, cut: Cut) -> str:
