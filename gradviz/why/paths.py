@@ -284,13 +284,14 @@ class Paths:
         ]
         for call in remade:
             read = names_read(call)
-            let_out = [c for c in cuts if not read.isdisjoint(names_kept(self.graph.call[c.call_id]))]
+            let_out = [
+                c for c in cuts if not read.isdisjoint(names_kept(self.graph.call[c.call_id]))
+            ]
             if let_out:
-                return WayBack(
-                    Sure.LIKELY, self.words.code(call), call.outputs, tuple(let_out)
-                )
-        call = next(iter(remade), None)
-        return call and WayBack(Sure.LIKELY, self.words.code(call), call.outputs)
+                return WayBack(Sure.LIKELY, self.words.code(call), call.outputs, tuple(let_out))
+        if not remade:
+            return None
+        return WayBack(Sure.LIKELY, self.words.code(remade[0]), remade[0].outputs)
 
     def back_unseen(self, unmade: Sequence[Tensor]) -> WayBack | None:
         """Return a tensor that no call returned and that went into the loss."""

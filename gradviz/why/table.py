@@ -255,6 +255,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, MISSING, uncalled_modules.not_called, uncalled_modules.unread),
     Rule(AGAIN, ANY, plain_tensors.begun_like_weights, Case.recorded_and_fine),
     Rule(AGAIN, ANY, account.with_account, Case.recorded_and_fine),
+    Rule(AGAIN, ZERO, account.with_shapes, account.zeros_found),
     Rule(AGAIN, ANY, read_as_values.with_read_as_values, read_as_values.nothing_named),
     Rule(AGAIN, ANY, plain_tensors.with_plain, Case.recorded_and_fine),
     Rule(AGAIN, ANY, beside_training.with_replaced_values, Case.recorded_and_fine),

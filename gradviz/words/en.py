@@ -2360,6 +2360,10 @@ ACCOUNT = {
     "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
     "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",
     "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
+    "squared": "{call} takes {column} of shape {n}×1 and {row} of shape {n}, so each number of one meets each of the other: {n}×{n}. If they belong together one by one: give both one shape, {column}.squeeze(-1) or {row}.unsqueeze(-1).",
+    "falls": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} If {early} is to learn as fast: ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
+    "rate_fallen": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times}. If that is too small to learn with: a slower schedule, or one step of it per epoch.",
+    "rate_fallen_at": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times} ({places:list}). If that is too small to learn with: a slower schedule, or one step of it per epoch.",
     "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",
 }
 

@@ -268,3 +268,92 @@ opt.step()
     assert "is the same again" not in str(
         asked(program.replace("F.log_softmax(net(x), dim=1)", "net(x)"))
     )
+
+
+# --- shapes that were made to fit -----------------------------------------------------------------
+
+COLUMN = (
+    HEAD
+    + """
+x = torch.linspace(-1, 1, 20).unsqueeze(1)
+y = 3 * x{row}
+model = nn.Linear(1, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(50):
+    pred = model(x)
+    loss = {loss}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+@pytest.mark.parametrize("loss", ["((pred - y) ** 2).mean()", "(y - pred).abs().mean()"])
+def test_a_column_that_meets_a_row_is_told(loss: str) -> None:
+    program = COLUMN.format(row=".squeeze()", loss=loss)
+    answer = asked(program)
+    told = " ".join([answer.verdict, *answer.more])
+    assert "pred of shape 20×1 and y of shape 20" in told
+    assert line(program, "loss =") in answer.lines
+    # torch agrees: as it is the model learns nothing, and with what is said there it learns
+    for mend, learns in (("", False), ("; pred = pred.squeeze(-1)", True)):
+        names: dict[str, object] = {}
+        exec(program.replace("pred = model(x)", f"pred = model(x){mend}"), names)
+        weight = names["model"].weight.item()  # type: ignore[attr-defined]
+        assert (weight > 1.5) is learns
+
+
+@pytest.mark.parametrize(
+    ("row", "loss"),
+    [
+        ("", "((pred - y) ** 2).mean()"),
+        (".squeeze()", "((pred.squeeze(-1) - y) ** 2).mean()"),
+        (".squeeze()", "((pred.squeeze(-1)[:, None] - y) ** 2).min(1).values.mean()"),
+        ("", "((pred - y.mean()) ** 2).mean()"),
+    ],
+    ids=["alike", "squeezed", "each with each on purpose", "a number"],
+)
+def test_shapes_that_fit_are_not_told(row: str, loss: str) -> None:
+    assert "meets each of the other" not in asked(COLUMN.format(row=row, loss=loss)).verdict
+
+
+# --- rates and sizes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("gamma", "told"), [(0.1, True), (0.9, False)])
+def test_a_rate_that_a_schedule_let_fall_is_told(gamma: float, told: bool) -> None:
+    program = (
+        NET
+        + f"""
+sched = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma={gamma})
+for _ in range(6):
+    opt.zero_grad()
+    F.cross_entropy(net(x), y).backward()
+    opt.step()
+    sched.step()
+"""
+    )
+    answer = asked(program)
+    assert ("and began at 0.1: StepLR was stepped 6 times" in answer.verdict) is told
+    assert (line(program, "sched.step()") in answer.lines) is told
+
+
+@pytest.mark.parametrize(("between", "told"), [("Sigmoid", True), ("ReLU", False)])
+def test_a_gradient_that_shrinks_from_layer_to_layer_is_told(between: str, told: bool) -> None:
+    program = (
+        HEAD
+        + f"""
+parts = [part for _ in range(6) for part in (nn.Linear(8, 8), nn.{between}())]
+net = nn.Sequential(*parts, nn.Linear(8, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.randn(16, 8)).pow(2).mean().backward()
+opt.step()
+"""
+    )
+    names: dict[str, object] = {}
+    exec(program, names)
+    net = names["net"]
+    norms = [net[i].weight.grad.norm().item() for i in (12, 0)]  # type: ignore[index]
+    assert (norms[0] > 1e3 * norms[1]) is told
+    assert ("-fold from net.12 to net.0" in asked(program).verdict) is told

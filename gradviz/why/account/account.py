@@ -16,7 +16,11 @@ from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.module_hooks import inputs_without_gradient
+from gradviz.graph.findings import Cause
+from gradviz.why.account.falling import falling
+from gradviz.why.account.rates import rates
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.shapes import Shapes
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.values import Values
 from gradviz.why.explanation import Explanation, lines_of
@@ -45,6 +49,24 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
     )
 
 
+def zeros_found(case: Case, found: Explanation) -> bool:
+    """Say whether gradients are all zeros in a recording."""
+    return case.recording is not None and found.cause is Cause.ZERO_GRADIENT
+
+
+def with_shapes(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with shapes that were made to fit: of a square of differences the sum
+    of each row may be 0."""
+    told = [*Shapes(Facts.of(case.graph), Words(case.graph)).remarks()]
+    if not told:
+        return None
+    lines = lines_of([call for remark in told for call in remark.calls])
+    return found._replace(
+        more=(*found.more, *(remark.sentence for remark in told)),
+        lines=tuple(dict.fromkeys([*found.lines, *lines])),
+    )
+
+
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = Words(case.graph)
@@ -56,6 +78,9 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
     yield from Forward(Facts.of(case.graph), words).remarks()
     yield from Copies(Facts.of(case.graph), words, trained).remarks()
+    yield from Shapes(Facts.of(case.graph), words).remarks()
+    yield from rates(case)
+    yield from falling(case)
     yield from Values(case.graph, words, case.statements, trained).remarks()
 
 

@@ -124,13 +124,17 @@ def _function_around(node: Any) -> ast.AST | None:
 
 def _schedules_at_zero(optimizer: Any, group: Mapping[str, Any]) -> list[Any]:
     """Return the schedules of an optimizer that gave a group the learning rate 0 last."""
-    every = of_kind(gc.get_objects(), torch.optim.lr_scheduler.LRScheduler)
     place = next(i for i, one in enumerate(optimizer.param_groups) if one is group)
-    mine = (s for s in every if getattr(s, "optimizer", None) is optimizer)
-    return [s for s in mine if _is_zero(_last_rate(s, place))]
+    return [s for s in schedules_of(optimizer) if _is_zero(last_rate(s, place))]
 
 
-def _last_rate(scheduler: Any, place: int) -> Any:
+def schedules_of(optimizer: Any) -> list[Any]:
+    """Return the living schedules of an optimizer."""
+    every = of_kind(gc.get_objects(), torch.optim.lr_scheduler.LRScheduler)
+    return [s for s in every if getattr(s, "optimizer", None) is optimizer]
+
+
+def last_rate(scheduler: Any, place: int) -> Any:
     """Return the learning rate that a schedule gave a group last; None where that is not known."""
     rates = vars(scheduler).get("_last_lr", ())
     return rates[place] if place < len(rates) else None

@@ -150,10 +150,10 @@ class Sizes(Measured):
         """Tell that no gradient could be read."""
         return None if self.blocks else self.answer(Cause.NOT_KNOWN, "no_gradients")
 
-    def goes_on(self, blocks: list[Block], sizes: list[float]) -> bool:
-        """Say whether sizes fall steadily, by more than ``FOLD`` in all, along one way."""
+    def goes_on(self, blocks: list[Block], sizes: list[float], fold: float = FOLD) -> bool:
+        """Say whether sizes fall steadily, by more than a factor in all, along one way."""
         falls = [b < a for a, b in pairwise(sizes)]
-        if len(falls) < 2 or sum(falls) < STEADY * len(falls) or sizes[0] < FOLD * sizes[-1]:
+        if len(falls) < 2 or sum(falls) < STEADY * len(falls) or sizes[0] < fold * sizes[-1]:
             return False
         return not self.known or self.leads(blocks[0], blocks[-1])
 

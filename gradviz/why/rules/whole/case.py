@@ -357,12 +357,17 @@ class Case(Losses):
         """Say whether the size of gradients may explain more than the answer so far."""
         return found.cause in (Cause.HEALTHY, Cause.NAN) or _all_zeros(found)
 
+    @cached_property
+    def sizes(self) -> Sizes:
+        """How large the gradients are that are asked about."""
+        asked = zip(self.targets_asked, self.targets().values(), strict=True)
+        live = _by_name([(a.name, t) for a, t in asked if a.grad != "none"])
+        return Sizes(live, self.recording)
+
     def wrong_size(self, found: Explanation) -> Explanation | None:
         """Tell of gradients that are too small, too large, or not numbers; of zeros only why they
         are."""
-        asked = zip(self.targets_asked, self.targets().values(), strict=True)
-        live = _by_name([(a.name, t) for a, t in asked if a.grad != "none"])
-        size = next(self.prove(Stage.SIZE, Symptom.SOME, Sizes(live, self.recording)))
+        size = next(self.prove(Stage.SIZE, Symptom.SOME, self.sizes))
         if _all_zeros(found):
             return size if size.cause is Cause.UNDERFLOW else None
         if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):

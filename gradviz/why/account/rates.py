@@ -1,0 +1,65 @@
+"""Learning rates that a schedule has made so small that steps move nothing that one would see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.preview import number
+from gradviz.graph.records import Source
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.rules.optimizers.schedules import last_rate, schedules_of
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+_FALLEN = 1e-3  # a rate below this share of the one that it began with is told
+
+
+def rates(case: Case) -> Iterator[Remark]:
+    """Tell of each known optimizer whose schedule has let its learning rate fall to nearly nothing,
+    as often as the recorded steps."""
+    for optimizer in case.known_optimizers:
+        for place, group in enumerate(optimizer.param_groups):
+            rate, first = group.get("lr"), group.get("initial_lr")
+            plain = all(isinstance(x, (int, float)) for x in (rate, first))
+            if not plain or not 0 < rate < first * _FALLEN:
+                continue
+            schedules = [s for s in schedules_of(optimizer) if last_rate(s, place) == rate]
+            if schedules:
+                yield _fallen(case, optimizer, schedules[-1], rate, first)
+            break
+
+
+def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float) -> Remark:
+    """Tell of one such optimizer."""
+    places = _steps_of(case, schedule)
+    fields = {
+        "optimizer": case.optimizer_name(optimizer),
+        "rate": number(rate),
+        "first": number(first),
+        "schedule": type(schedule).__name__,
+        "n": vars(schedule).get("last_epoch", 0),
+        "places": [case.paths.words.line_of(place) for place in places],
+    }
+    key = "rate_fallen_at" if places else "rate_fallen"
+    return Remark(Weight.WEIGHTY, key, fields, statements=places)
+
+
+def _steps_of(case: Case, schedule: Any) -> tuple[Source, ...]:
+    """Return where the code steps a schedule: by a variable or attribute that is given one of its
+    class."""
+    kind = type(schedule).__name__
+    given = {
+        ast.unparse(target)
+        for _, node in case.statements.nodes(ast.Assign)
+        if kind in ast.unparse(node.value)
+        for target in node.targets
+    }
+    found = (
+        place
+        for place, node in case.statements.calls("step")
+        if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in given
+    )
+    return tuple(dict.fromkeys(found))
