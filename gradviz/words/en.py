@@ -1007,6 +1007,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.HEALTHY, "arrived_unseen"): Answer(
         verdict="No fault is visible: {grad} is {values:values}. Without a recording no more than that is known.",
     ),
+    (Cause.NAN, "diverged"): Answer(
+        verdict="Training diverged: {loss} grew with each step, {values:list}, until it was no number.",
+        why="each step went too far ({step}), and left weights whose gradients were larger still.",
+        mend="steps that go less far; and inputs and targets scaled to about 1, or clip_grad_norm_() between backward and step.",
+    ),
+    (Cause.NAN, "diverged_at"): Answer(
+        verdict="Training diverged: {loss} grew with each step, {values:list}, until it was no number.",
+        why="each step went too far ({step}, with a learning rate of {rate}), and left weights whose gradients were larger still.",
+        mend="a smaller learning rate, such as a tenth of it; and inputs and targets scaled to about 1, or clip_grad_norm_() between backward and step.",
+    ),
     (Cause.NAN, "not_finite"): Answer(
         verdict="{symptom}.",
     ),
@@ -1821,6 +1831,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it before the next one: only the first that was read is that of one loss.",
         mend="zero_grad() (or .grad = None) before each backward; or torch.autograd.grad(loss, parameters), which adds to no .grad.",
     ),
+    (Cause.NOT_MOVED, "one_never_stepped"): Answer(
+        verdict="{optimizer} never stepped: nothing used the gradients that {backwards} backwards brought to {names}.",
+        why="each of them was cleared before the next one, while {step} moved others.",
+        mend="{optimizer}.step() too after {backward}.",
+    ),
     (Cause.CLEARED_TOO_OFTEN, "before_step"): Answer(
         verdict="Of {backwards} backwards before a step only the last one counts: the others were cleared unused.",
         why="{clear} cleared what the others had brought, before {step} could use it.",
@@ -2017,6 +2032,11 @@ SILENT |= {
         verdict="{function} gets the output of a {made} where it expects raw scores: it applies {applied} itself.",
         why="what it gets lies between 0 and 1, so the loss cannot come near 0, and gradients are small.",
         mend="give the loss the raw scores: leave this {made} out.",
+    ),
+    (Cause.NOT_LOGITS, "no_log_of_two"): Answer(
+        verdict="{function} gets probabilities where it expects their logarithms.",
+        why="it takes no logarithm of its first argument: the loss is target * (log(target) - input), which is no distance between the two, and its gradient only pushes every probability up.",
+        mend="log_softmax in place of this {made}; the target stays as it is, unless log_target=True.",
     ),
     (Cause.NOT_LOGITS, "no_log"): Answer(
         verdict="{function} gets probabilities where it expects their logarithms.",
@@ -2362,6 +2382,9 @@ ACCOUNT = {
     "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
     "squared": "{call} takes {column} of shape {n}×1 and {row} of shape {n}, so each number of one meets each of the other: {n}×{n}. If they belong together one by one: give both one shape, {column}.squeeze(-1) or {row}.unsqueeze(-1).",
     "falls": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} If {early} is to learn as fast: ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
+    "grows": "{loss} grew from backward to backward: {values:list}. If it is to fall: steps of {step} that go less far.",
+    "grows_at": "{loss} grew from backward to backward: {values:list}. If it is to fall: a smaller learning rate ({rate} now) for {step}, such as a tenth of it.",
+    "loss_broken": "{loss} was {value} in backward {at} of {n} ({maker}), and a number in the last one. If that is not meant: look at what went into it then (targets that are all left out, a mean of nothing, a logarithm, a division).",
     "rate_fallen": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times}. If that is too small to learn with: a slower schedule, or one step of it per epoch.",
     "rate_fallen_at": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times} ({places:list}). If that is too small to learn with: a slower schedule, or one step of it per epoch.",
     "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",
@@ -2414,6 +2437,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="{optimizer} holds parameters like {n:this|these}, that no call used and that have no gradient: those of an earlier model, or of what this one was copied from.",
         mend="make the optimizer from the model that runs, after it is made or copied.",
+    ),
+    (Cause.NOT_MOVED, "only_rebound"): Answer(
+        verdict="Nothing moves {names}: {code} makes a new tensor, which only the name {name} gets.",
+        why="= binds a name: the {n:parameter|parameters} {n:stays as it was|stay as they were}, and no call read the new {n:tensor|tensors}.",
+        mend="write into {n:the parameter itself|the parameters themselves}, under torch.no_grad(): p -= …, not p = p - …; or let an optimizer step.",
     ),
     (Cause.NOT_MOVED, "zero_rate"): Answer(
         verdict="{optimizer}'s next step will not move {names}: lr is 0.",

@@ -3203,6 +3203,88 @@ loss.backward()
     ),
 )
 fix(
+    "not_logits/no_log_of_two",
+    "lin, loss",
+    "(torch.softmax(lin(x), 1) - t).abs().max() < 0.05",
+    """
+lin, x, t = nn.Linear(2, 2), torch.eye(2), torch.tensor([[0.9, 0.1], [0.2, 0.8]])
+opt = torch.optim.SGD(lin.parameters(), lr=1.0)
+for _ in range(300):
+    opt.zero_grad()
+    loss = F.kl_div(torch.softmax(lin(x), 1), t, reduction="batchmean")
+    loss.backward()
+    opt.step()
+""",
+    ("log_softmax in place of", "torch.softmax", "torch.log_softmax"),
+)
+fix(
+    "not_moved/one_never_stepped",
+    "enc",
+    "not torch.equal(enc.weight, torch.ones(2, 2))",
+    """
+enc, dec, x = nn.Linear(2, 2), nn.Linear(2, 2), torch.eye(2)
+nn.init.ones_(enc.weight)
+enc_opt = torch.optim.SGD(enc.parameters(), lr=0.1)
+dec_opt = torch.optim.SGD(dec.parameters(), lr=0.1)
+for _ in range(3):
+    enc_opt.zero_grad()
+    dec_opt.zero_grad()
+    loss = dec(enc(x)).pow(2).sum()
+    loss.backward()
+    dec_opt.step()
+""",
+    ("enc_opt.step() too", "    dec_opt.step()", "    dec_opt.step()\n    enc_opt.step()"),
+)
+fix(
+    "not_moved/only_rebound",
+    "lin",
+    "not torch.equal(lin.weight, torch.ones(2, 2))",
+    """
+lin, x = nn.Linear(2, 2), torch.eye(2)
+nn.init.ones_(lin.weight)
+for _ in range(3):
+    lin.zero_grad()
+    lin(x).pow(2).sum().backward()
+    for p in lin.parameters():
+        p = p - 0.1 * p.grad
+""",
+    (
+        "p -= …, not p = p - …",
+        "        p = p - 0.1 * p.grad",
+        "        with torch.no_grad():\n            p -= 0.1 * p.grad",
+    ),
+)
+fix(
+    "nan/diverged_at",
+    "lin",
+    "loss < 1",
+    """
+lin, x = nn.Linear(1, 1), torch.tensor([[10.0], [20.0]])
+opt = torch.optim.SGD(lin.parameters(), lr=5e-2)
+for _ in range(60):
+    opt.zero_grad()
+    loss = (lin(x) - x).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    ("a smaller learning rate, such as a tenth of it", "lr=5e-2", "lr=5e-3 / 2"),
+)
+fix(
+    "nan/diverged",
+    "w",
+    "loss < 1",
+    """
+w, x = torch.zeros(1, requires_grad=True), torch.tensor([10.0, 20.0])
+for _ in range(60):
+    w.grad = None
+    loss = (w * x - x).pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 5e-2 * w.grad
+""",
+    ("steps that go less far", "5e-2", "1e-3"),
+)
+fix(
     "changed_before_read/second_name",
     "w, loss",
     "w.grad.tolist() == [1, 2]",  # of relu(h) + h, and not of relu(h) + relu(h)

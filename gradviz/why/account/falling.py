@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _FOLD = 1e3  # from the last module to the first, from which on it is told
-_MODULES = 4  # of which it is a trend and not the scale of one
+_MODULES = 6  # of which it is a trend and not the scale of one
 
 
 def falling(case: Case) -> Iterator[Remark]:

@@ -259,8 +259,8 @@ def none_returned(gradients: Gradients, asked: Asked) -> Explanation | None:
 
 
 def withholding(gradients: Gradients, asked: Asked) -> Node | None:
-    """Return the custom Function whose backward gave no gradient towards the tensor, where
-    there is one such."""
+    """Return the node of the custom Function whose backward gave no gradient towards the tensor,
+    where there is one such, or one such line; of the iterations of a loop the last node."""
     if not gradients.withheld:
         return None
     end = gradients.node_of(asked)
@@ -272,4 +272,12 @@ def withholding(gradients: Gradients, asked: Asked) -> Node | None:
         for e in gradients.graph.edges_from.get(node_id, ())
         if e.next_node_id in towards and (e.node_id, e.next_index) in gradients.withheld
     }
-    return gradients.graph.node[nodes.pop()] if len(nodes) == 1 else None
+    found = [gradients.graph.node[i] for i in sorted(nodes)]
+    lines = {(node.name, _line_of(gradients, node)) for node in found}
+    return found[-1] if len(lines) == 1 else None
+
+
+def _line_of(gradients: Gradients, node: Node) -> object:
+    """Return where the call stands that made a node; the node itself where that is not known."""
+    call = gradients.graph.call.get(node.call_id)
+    return call.source[:2] if call is not None and call.source else node.id

@@ -18,7 +18,7 @@ _OF_SCORES = {
     "binary_cross_entropy_with_logits": "sigmoid",
     "multilabel_soft_margin_loss": "sigmoid",
 }
-_OF_LOGS = "nll_loss"
+_OF_LOGS = ("nll_loss", "kl_div")
 
 
 def not_logits(silent: Silent) -> Iterator[Explanation]:
@@ -26,7 +26,7 @@ def not_logits(silent: Silent) -> Iterator[Explanation]:
     probabilities: the last such call."""
     for call in reversed(silent.graph.calls):
         expected = _OF_SCORES.get(call.function)
-        if expected is None and call.function != _OF_LOGS:
+        if expected is None and call.function not in _OF_LOGS:
             continue
         maker = _maker(silent, call.inputs[0]) if call.inputs else None
         if maker is None or plain_name(maker.function) not in _PROBABILITIES:
@@ -43,7 +43,7 @@ def _told_not_logits(silent: Silent, loss: Call, maker: Call, expected: str | No
     classes = _classes(silent.graph.tensor[loss.inputs[0]])
     return silent.answer(
         Cause.NOT_LOGITS,
-        "no_log"
+        ("no_log_of_two" if loss.function == "kl_div" else "no_log")
         if expected is None
         else "other"
         if made != expected

@@ -113,6 +113,32 @@ def step_left_out(asked: Silent) -> Explanation | None:
             loss=asked.words.name(last.inputs[0]) if last.inputs else "",
             stepped=[n for n in optimizers if n.rpartition(".")[2] in stepped],
             backward=asked.words.at(last),
+def one_never_stepped(asked: Silent) -> Explanation | None:
+    """Tell of an optimizer that never stepped in a loop, though it clears what the loop's backwards
+    bring to its parameters, and other parameters are stepped."""
+    moments = asked.training.moments
+    steps = [m.call for every in moments.values() for m in every if m.did is Did.STEPPED]
+    for name, optimizer in asked.known.items():
+        if not isinstance(optimizer, torch.optim.Optimizer) or not steps:
+            continue
+        held = {asked.object_of(p) for p in held_by([optimizer]).values()}
+        every = {leaf: moments[leaf] for leaf in moments if leaf in held}
+        idle = {leaf: row for leaf, row in every.items() if _is_cleared_in_a_loop(row)}
+        if not idle or len(idle) < len(every) or held.isdisjoint(asked.leaves):
+            continue
+        row = next(iter(idle.values()))
+        backward = next(m.call for m in reversed(row) if m.did is Did.ADDED)
+        step = max(steps, key=lambda call: call.id)
+        return asked.answer(
+            Cause.NOT_MOVED,
+            "one_never_stepped",
+            calls=lines_once([backward, step]),
+            tensors=asked.states_of(idle),
+            optimizer=name,
+            names=asked.names_of(idle),
+            backwards=sum(m.did is Did.ADDED for m in row),
+            backward=asked.words.code(backward),
+            step=asked.words.code(step),
         )
     return None
 
@@ -160,6 +186,16 @@ def _of_loops(asked: Silent) -> set[str]:
     """Return the variables of loops: each may be any optimizer."""
     loops = asked.statements.nodes((ast.For, ast.comprehension))
     return {n.id for _, loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+def _is_cleared_in_a_loop(row: Sequence[Moment]) -> bool:
+    """Say whether what several backwards of one line brought to a leaf was cleared in between, and
+    no step used it."""
+    dids = [m.did for m in row]
+    added = [m for m in row if m.did is Did.ADDED]
+    return (
+        _in_a_loop(added)
+        and Did.STEPPED not in dids
+        and Did.CLEARED in dids[dids.index(Did.ADDED) :]
+    )
 
 
 def _in_a_loop(added: Sequence[Moment]) -> bool:

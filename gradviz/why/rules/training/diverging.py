@@ -1,0 +1,69 @@
+"""Losses that grow from step to step until they are no number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
+from gradviz.graph.preview import number
+from gradviz.graph.records import Call
+from gradviz.graph.training import Did
+from gradviz.why.explanation import Explanation
+from gradviz.why.loss_rows import LossRow, loss_rows
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+MOST = 4  # losses that are shown
+
+
+def is_recorded(case: Case, found: Explanation) -> bool:
+    """Say whether gradients are NaN or infinite, in a recording."""
+    return case.recording is not None and found.cause is Cause.NAN
+
+
+def diverged(case: Case, found: Explanation) -> Explanation | None:
+    """Tell that the loss grew with each step before it became infinite or NaN: the steps went too
+    far."""
+    for row in loss_rows(Facts.of(case.graph)):
+        if math.isfinite(row.values[-1]):
+            continue
+        steps = steps_between(case, row)
+        if row.grows and steps:
+            fields = fields_of(case, row, steps)
+            told = case.answer(
+                Cause.NAN,
+                "diverged_at" if fields["rate"] else "diverged",
+                calls=[row.calls[-1], steps[-1]],
+                **fields,
+            )
+            return told._replace(more=(found.verdict, *told.more))
+    return None
+
+
+def fields_of(case: Case, row: LossRow, steps: list[Call]) -> dict[str, Any]:
+    """Return what the sentences on a row name."""
+    words = case.paths.words
+    optimizers = case.known_optimizers
+    rates = {g.get("lr") for o in optimizers for g in o.param_groups}
+    plain = [rate for rate in rates if isinstance(rate, (int, float))]
+    return {
+        "loss": words.name(row.calls[-1].inputs[0]),
+        "values": [number(v) for v in (*row.grows[:-1][: MOST - 1], row.grows[-1])],
+        "step": words.at(steps[-1]),
+        "rate": number(plain[0]) if len(rates) == 1 and plain else "",
+    }
+
+
+def steps_between(case: Case, row: LossRow) -> list[Call]:
+    """Return the steps that stand between the losses of a row; nothing where one lacks."""
+    first, last = row.calls[0].id, row.calls[-1].id
+    every = {
+        m.call.id: m.call
+        for moments in case.training.moments.values()
+        for m in moments
+        if m.did is Did.STEPPED and first < m.call.id < last
+    }
+    return [every[i] for i in sorted(every)]

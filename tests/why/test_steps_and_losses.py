@@ -1,0 +1,181 @@
+"""What steps did, and what losses were, loop after loop: an optimizer that never stepped, an update
+that only binds a name, losses that grow or are no number. Each with programs in which it is not so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from test_symptom import asked
+
+HEAD = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+torch.manual_seed(0)
+"""
+
+# --- an optimizer that never stepped --------------------------------------------------------------
+
+TWO = (
+    HEAD
+    + """
+enc, dec, x = nn.Linear(4, 2), nn.Linear(2, 4), torch.randn(8, 4)
+enc_opt, dec_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (enc, dec))
+for i in range(4):
+    enc_opt.zero_grad()
+    dec_opt.zero_grad()
+    F.mse_loss(dec(enc(x)), x).backward()
+    {then}
+"""
+)
+
+
+def test_an_optimizer_that_clears_and_never_steps_is_told() -> None:
+    answer = asked(TWO.format(then="dec_opt.step()"))
+    assert (answer.cause, answer.form) == ("not_moved", "one_never_stepped")
+    assert "enc_opt never stepped" in answer.verdict
+    assert "enc.{weight,bias}" in answer.verdict
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "dec_opt.step(); enc_opt.step()",
+        "dec_opt.step()\n    if i == 3: enc_opt.step()",
+    ],
+    ids=["both", "seldom"],
+)
+def test_optimizers_that_step_are_left_alone(then: str) -> None:
+    assert asked(TWO.format(then=then)).form != "one_never_stepped"
+
+
+def test_a_critic_that_sends_gradients_to_the_generator_is_left_alone() -> None:
+    program = (
+        HEAD
+        + """
+g, d, x = nn.Linear(2, 4), nn.Linear(4, 1), torch.randn(8, 4)
+g_opt, d_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (g, d))
+for i in range(4):
+    fake = g(torch.randn(8, 2))
+    g_opt.zero_grad()
+    d_opt.zero_grad()
+    (d(fake).mean() - d(x).mean()).backward()
+    d_opt.step()
+    g_opt.zero_grad()
+    (-d(g(torch.randn(8, 2))).mean()).backward()
+    g_opt.step()
+"""
+    )
+    assert asked(program).form != "one_never_stepped"
+
+
+# --- an update that only binds a name -------------------------------------------------------------
+
+BY_HAND = (
+    HEAD
+    + """
+net, x, y = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)), torch.randn(8, 2), torch.randn(8, 1)
+for _ in range(3):
+    net.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    {update}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "for p in net.parameters(): p = p - 0.1 * p.grad",
+        "for p in net.parameters():\n        step = p.grad * 0.1\n        p = p - step",
+        "new = [p - 0.1 * p.grad for p in net.parameters()]",
+    ],
+    ids=["in one", "in two", "a list"],
+)
+def test_an_update_that_moves_nothing_is_told(update: str) -> None:
+    answer = asked(BY_HAND.format(update=update))
+    assert (answer.cause, answer.form) == ("not_moved", "only_rebound")
+    assert "net.{0,2}.{weight,bias}" in answer.verdict
+    names: dict[str, object] = {}
+    before = "before = [p.clone() for p in net.parameters()]"
+    exec(BY_HAND.format(update=f"{before}\n    {update}"), names)
+    moved = zip(names["before"], names["net"].parameters(), strict=True)  # type: ignore
+    assert all(old.equal(new) for old, new in moved)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "with torch.no_grad():\n        for p in net.parameters(): p -= 0.1 * p.grad",
+        "for p in net.parameters(): p.data = p.data - 0.1 * p.grad",
+        "for p in net.parameters(): p.data.sub_(0.1 * p.grad)",
+        "print(*(p.grad.norm() / p.norm() for p in net.parameters()))",
+    ],
+    ids=["in place", "data set", "data in place", "a log"],
+)
+def test_an_update_that_moves_is_left_alone(update: str) -> None:
+    assert asked(BY_HAND.format(update=update)).form != "only_rebound"
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+LOOP = (
+    HEAD
+    + """
+lin, x = nn.Linear(1, 1), torch.tensor([[10.0], [20.0]])
+opt = torch.optim.SGD(lin.parameters(), lr={lr})
+values = []
+for i in range({n}):
+    opt.zero_grad()
+    loss = (lin(x) - x).pow(2).mean(){more}
+    loss.backward()
+    opt.step()
+    values.append(loss.item())
+"""
+)
+
+
+def values_of(program: str) -> list[float]:
+    names: dict[str, list[float]] = {}
+    exec(program, names)
+    return names["values"]
+
+
+def test_a_loss_that_grows_until_it_is_no_number_is_told() -> None:
+    program = LOOP.format(lr=0.05, n=60, more="")
+    assert not math.isfinite(values_of(program)[-1])
+    answer = asked(program)
+    assert (answer.cause, answer.form) == ("nan", "diverged_at")
+    assert "learning rate of 0.05" in answer.why
+
+
+def test_a_loss_that_grows_and_is_a_number_yet_is_told_beside() -> None:
+    program = LOOP.format(lr=0.008, n=5, more="")
+    values = values_of(program)
+    assert values[-1] > 100 * values[0]
+    answer = asked(program)
+    assert answer.is_observed
+    assert "loss grew from backward to backward" in answer.verdict
+    assert "a smaller learning rate (0.008 now)" in answer.verdict
+
+
+def test_a_loss_that_is_no_number_in_between_is_told_beside() -> None:
+    program = LOOP.format(lr=0.0001, n=5, more=" * (0 if i == 2 else 1) / (0 if i == 2 else 1)")
+    program = program.replace("    opt.step()", "    if loss.isfinite(): opt.step()")
+    assert [at for at, v in enumerate(values_of(program)) if math.isnan(v)] == [2]
+    answer = asked(program)
+    assert "loss was nan in backward 3 of 5" in answer.verdict
+
+
+@pytest.mark.parametrize(
+    ("lr", "more"), [(0.0005, ""), (0.0005, " * (1 + i)"), (0.0, " * 10 ** i")], ids=str
+)
+def test_a_loss_that_falls_or_that_no_step_moved_is_not_called_diverging(
+    lr: float, more: str
+) -> None:
+    answer = asked(LOOP.format(lr=lr, n=5, more=more))
+    if lr:
+        assert "grew" not in answer.verdict
+    assert answer.cause != "nan"
