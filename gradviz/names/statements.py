@@ -94,7 +94,7 @@ class Statements:
         return [
             (source_of(file, node), node)
             for file, node in self.nodes(ast.Assign)
-            if any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+            if any(isinstance(t, ast.Name) and t.id == name for t in _bound_by(node))
         ]
 
     def mentions(self, name: str) -> list[tuple[Source, ast.stmt]]:
@@ -135,6 +135,12 @@ class Statements:
             for file, node in self.nodes(ast.Call)
             if isinstance(node.func, ast.Attribute) and node.func.attr == method
         ]
+
+
+def _bound_by(node: ast.Assign) -> Iterator[ast.expr]:
+    """Yield what an assignment binds, of several at once each: ``a, b = …``."""
+    for target in node.targets:
+        yield from target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,)
 
 
 def _nodes(file: File) -> Iterator[Any]:

@@ -265,7 +265,9 @@ def _of_looked(bare: Bare) -> Explanation | None:
         bare = bare._replace(recording=None)
     others = () if bare.recording is not None else bare.losses
     told = bare.ask(*odd, *others, grads=odd, names={**words, **bare.models})
-    return None if told is None or told.cause.level is Level.FINE else told
+    if told is None or (told.cause.level is Level.FINE and told.cause is not Cause.FROZEN):
+        return None
+    return told
 
 
 def _of_looked_models(bare: Bare) -> Explanation | None:

@@ -41,6 +41,7 @@ from gradviz.why.rules.gradients import (
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.optimizers import (
     holds_results,
+    holds_the_other,
     in_no_module,
     left_out,
     made_in_forward,
@@ -227,6 +228,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, STAYS, holds_results.holds_results, Case.steps_asked),
     Rule(AGAIN, STAYS, not_moved.left_in_place, Case.fine_step_asked),
     Rule(AGAIN, STAYS, not_moved.holds_another_model, Case.fine_step_asked),
+    Rule(AGAIN, STAYS, holds_the_other.holds_the_other, holds_the_other.has_steps),
     Rule(AGAIN, ANY, Case.with_moves, Case.step_untold),
     Rule(AGAIN, STAYS, replaced.replaced, Case.may_be_meant),
     Rule(AGAIN, STAYS, replaced.of_a_twin, Case.nothing_wrong),

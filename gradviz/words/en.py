@@ -825,6 +825,7 @@ DOUBT = {
 # ways of gradients and values: why/paths.py
 PATH = {
     "pass_true": "if it is meant to learn: {function}(…, {parameter}=True); without it {parameter} is False.",
+    "pass_false": "if it is meant to learn: {function}(…, {parameter}=False); without it {parameter} is True.",
     "the_loss": "the loss",
     "leaf_made_by": "the leaf that {code} made",
     "same_memory": "{name} (the same memory)",
@@ -2387,6 +2388,8 @@ ACCOUNT = {
     "loss_broken": "{loss} was {value} in backward {at} of {n} ({maker}), and a number in the last one. If that is not meant: look at what went into it then (targets that are all left out, a mean of nothing, a logarithm, a division).",
     "rate_fallen": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times}. If that is too small to learn with: a slower schedule, or one step of it per epoch.",
     "rate_fallen_at": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times} ({places:list}). If that is too small to learn with: a slower schedule, or one step of it per epoch.",
+    "rate_small": "The learning rate of {optimizer} is {rate}: a step moves a weight by about that, or that times its gradient. If nothing seems to move: a larger one, such as 1e-3.",
+    "decay_large": "Each step of {optimizer} takes {share} of every weight away, whatever its gradient is: the learning rate ({rate}) times weight_decay ({decay}). If the weights are not to vanish: a smaller weight_decay, such as 0.01.",
     "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",
 }
 
@@ -2437,6 +2440,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="{optimizer} holds parameters like {n:this|these}, that no call used and that have no gradient: those of an earlier model, or of what this one was copied from.",
         mend="make the optimizer from the model that runs, after it is made or copied.",
+    ),
+    (Cause.NOT_MOVED, "holds_the_other"): Answer(
+        verdict="No optimizer holds {names}, which get the gradients: no step moves them.",
+        why="{optimizer} holds {others} alone, and no gradient comes to these.",
+        mend="make {optimizer} from {model}.parameters(), if {model} is to learn.",
     ),
     (Cause.NOT_MOVED, "only_rebound"): Answer(
         verdict="Nothing moves {names}: {code} makes a new tensor, which only the name {name} gets.",

@@ -3236,6 +3236,24 @@ for _ in range(3):
     ("enc_opt.step() too", "    dec_opt.step()", "    dec_opt.step()\n    enc_opt.step()"),
 )
 fix(
+    "not_moved/holds_the_other",
+    "q",
+    "not torch.equal(q.weight, torch.ones(2, 2))",
+    """
+q, target, x = nn.Linear(2, 2), nn.Linear(2, 2), torch.eye(2)
+nn.init.ones_(q.weight)
+opt = torch.optim.SGD(target.parameters(), lr=0.1)
+for _ in range(3):
+    with torch.no_grad():
+        wanted = target(x)
+    loss = (q(x) - wanted).pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ("make opt from q.parameters()", "SGD(target.parameters()", "SGD(q.parameters()"),
+)
+fix(
     "not_moved/only_rebound",
     "lin",
     "not torch.equal(lin.weight, torch.ones(2, 2))",

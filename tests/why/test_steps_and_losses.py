@@ -179,3 +179,115 @@ def test_a_loss_that_falls_or_that_no_step_moved_is_not_called_diverging(
     if lr:
         assert "grew" not in answer.verdict
     assert answer.cause != "nan"
+
+
+# --- which network, how far -----------------------------------------------------------------------
+
+TARGET = (
+    HEAD
+    + """
+q, target, x = nn.Linear(2, 2), nn.Linear(2, 2), torch.randn(4, 2)
+opt = torch.optim.SGD({held}, lr=0.1)
+for _ in range(3):
+    with torch.no_grad():
+        wanted = target(x)
+    opt.zero_grad()
+    (q(x) - wanted).pow(2).sum().backward()
+    opt.step()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ("target.parameters()", True),
+        ("q.parameters()", False),
+        ("[*target.parameters(), *q.parameters()]", False),
+    ],
+)
+def test_an_optimizer_of_the_other_network_is_told(held: str, told: bool) -> None:
+    answer = asked(TARGET.format(held=held))
+    assert (answer.form == "holds_the_other") is told
+    if told:
+        assert answer.mend.startswith("make opt from q.parameters()")
+
+
+SET = (
+    HEAD
+    + """
+lin, x = nn.Linear(2, 1), torch.randn(4, 2)
+opt = torch.optim.{optimizer}
+for _ in range(2):
+    opt.zero_grad()
+    lin(x).pow(2).sum().backward()
+    opt.step()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "told"),
+    [
+        ("SGD(lin.parameters(), lr=1e-9)", "The learning rate of opt is 1e-09"),
+        ("AdamW(lin.parameters(), lr=1e-3, weight_decay=500.0)", "takes 50% of every weight away"),
+    ],
+)
+def test_a_setting_by_which_nothing_is_learnt_is_told(optimizer: str, told: str) -> None:
+    assert told in asked(SET.format(optimizer=optimizer)).verdict
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    ["SGD(lin.parameters(), lr=1e-5)", "AdamW(lin.parameters(), lr=1e-3, weight_decay=0.1)"],
+)
+def test_usual_settings_are_not_told(optimizer: str) -> None:
+    verdict = asked(SET.format(optimizer=optimizer)).verdict
+    assert "learning rate" not in verdict
+    assert "weight away" not in verdict
+
+
+@pytest.mark.parametrize(("freeze", "told"), [("", True), (", freeze=True", False)])
+def test_a_pretrained_embedding_that_is_frozen_by_default_is_told_where(
+    freeze: str, told: bool
+) -> None:
+    program = (
+        HEAD
+        + f"""
+emb = nn.Embedding.from_pretrained(torch.randn(5, 3){freeze})
+lin = nn.Linear(3, 1)
+lin(emb(torch.tensor([1, 2]))).sum().backward()
+print(emb.weight.grad)
+"""
+    )
+    answer = asked(program)
+    assert answer.cause == "frozen"
+    assert ("freeze=False" in answer.mend) is told
+    assert (line(program, "from_pretrained") in answer.lines) is told
+
+
+def line(program: str, text: str) -> int:
+    """Return the number of the one line that holds a text."""
+    (found,) = [n for n, one in enumerate(program.split("\n"), 1) if text in one]
+    return found
+
+
+def test_a_snapshot_that_stands_beside_another_name_is_told() -> None:
+    program = (
+        HEAD
+        + """
+lin, x = nn.Linear(2, 1), torch.randn(4, 2)
+opt = torch.optim.SGD(lin.parameters(), lr=0.1)
+for _ in range(3):
+    loss = lin(x).pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    best_loss, best = loss.item(), lin.state_dict()
+opt.step()
+lin.load_state_dict(best)
+"""
+    )
+    answer = asked(program)
+    assert answer.cause == "shared_snapshot"
+    assert line(program, "best_loss, best") in answer.lines

@@ -19,7 +19,7 @@ from gradviz.why.account.module_hooks import inputs_without_gradient
 from gradviz.graph.findings import Cause
 from gradviz.why.account.falling import falling
 from gradviz.why.account.loss_values import loss_values
-from gradviz.why.account.rates import rates
+from gradviz.why.account.rates import rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.shapes import Shapes
 from gradviz.why.account.steps import Steps
@@ -81,6 +81,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from Copies(Facts.of(case.graph), words, trained).remarks()
     yield from Shapes(Facts.of(case.graph), words).remarks()
     yield from rates(case)
+    yield from settings(case)
     yield from loss_values(case)
     yield from falling(case)
     yield from Values(case.graph, words, case.statements, trained).remarks()

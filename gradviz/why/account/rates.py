@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.preview import number
 from gradviz.graph.records import Source
+from gradviz.graph.training import Did
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.rules.optimizers.schedules import last_rate, schedules_of
+from gradviz.why.subjects import held_by
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _FALLEN = 1e-3  # a rate below this share of the one that it began with is told
+_SMALL = 1e-7  # a rate at or below which hardly anything is seen to move
+_DECAY = 0.1  # the share of each weight that a step takes away, from which on it is told
 
 
 def rates(case: Case) -> Iterator[Remark]:
@@ -30,6 +34,35 @@ def rates(case: Case) -> Iterator[Remark]:
             if schedules:
                 yield _fallen(case, optimizer, schedules[-1], rate, first)
             break
+
+
+def settings(case: Case) -> Iterator[Remark]:
+    """Tell of each known optimizer that stepped whose learning rate is hardly above 0, or whose
+    weight decay takes large parts of the weights away."""
+    assert case.recording is not None
+    for optimizer in case.known_optimizers:
+        held = {t.object_id for p in held_by([optimizer]).values() if (t := case.recording.find(p))}
+        steps = {
+            m.call.id: m.call
+            for leaf in held
+            for m in case.training.moments.get(leaf, ())
+            if m.did is Did.STEPPED
+        }
+        group = (*optimizer.param_groups, {})[0]
+        rate, decay = group.get("lr"), group.get("weight_decay", 0)
+        if not steps or not all(isinstance(x, (int, float)) for x in (rate, decay)):
+            continue
+        fields = {
+            "optimizer": case.optimizer_name(optimizer),
+            "rate": number(rate),
+            "decay": number(decay),
+            "share": f"{rate * decay:.0%}",
+        }
+        last = steps[max(steps)]
+        if 0 < rate <= _SMALL and "initial_lr" not in group:
+            yield Remark(Weight.WEIGHTY, "rate_small", fields, (last,), frozenset(held))
+        elif rate * decay >= _DECAY:
+            yield Remark(Weight.WEIGHTY, "decay_large", fields, (last,), frozenset(held))
 
 
 def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float) -> Remark:

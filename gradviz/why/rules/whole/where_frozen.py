@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
@@ -28,7 +31,7 @@ def with_switch(case: Case, found: Explanation) -> Explanation | None:
     they stand in."""
     off = _switched_off(case)
     if not off or case.recording is None:
-        return None
+        return _with_pretrained(case, found)
     words, site = Words(case.graph), case.recording.sites().get(off[-1].id, ())
     statements, default = caller(site), default_used(site)
     mend = found.mend
@@ -39,6 +42,33 @@ def with_switch(case: Case, found: Explanation) -> Explanation | None:
         lines=lines_of(off, statements),
         mend=mend,
     )
+
+
+def _with_pretrained(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer of an embedding, with the one call of ``from_pretrained`` that left it
+    frozen, as it does unless told otherwise."""
+    frozen = {id(t) for t in case.targets().values() if not t.requires_grad}
+    tables = [
+        module.weight
+        for one in (*case.modules, *case.known_modules)
+        for module in one.modules()
+        if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))
+    ]
+    calls = case.statements.calls("from_pretrained")
+    made = [(place, node) for place, node in calls if "Embedding" in ast.unparse(node.func)]
+    left = [place for place, node in made if len(node.args) < 2 and not _says_freeze(node)]
+    if len(made) != 1 or not left or frozen.isdisjoint(map(id, tables)):
+        return None
+    return found._replace(
+        where=Words(case.graph).places([], left),
+        lines=lines_of((), left),
+        mend=say("path.pass_false", function="from_pretrained", parameter="freeze"),
+    )
+
+
+def _says_freeze(node: ast.Call) -> bool:
+    """Say whether a call passes ``freeze=``, or keywords that may hold it."""
+    return any(k.arg in ("freeze", None) for k in node.keywords)
 
 
 def _switched_off(case: Case) -> list[Call]:

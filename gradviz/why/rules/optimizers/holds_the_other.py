@@ -1,0 +1,74 @@
+"""An optimizer that was made from the one network, while the other one gets the gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradviz.graph.findings import Cause
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.paths import Paths
+from gradviz.why.rules.optimizers.left_out import states_with_gradient
+from gradviz.why.subjects import held_by, parameters_of
+from gradviz.words.speech import say
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+
+def has_steps(case: Case, found: Explanation) -> bool:
+    """Say whether a recording may tell what the known optimizers got."""
+    return case.recording is not None and bool(case.known_optimizers)
+
+
+def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of an optimizer that stepped, and all of whose parameters get no gradient, while all
+    that get one are those of one model, which no optimizer holds."""
+    assert case.recording is not None
+    stepped, paths = case.recording.held_at_steps(), Paths(case.graph)
+    for optimizer in case.known_optimizers:
+        held = held_by([optimizer])
+        objects = {t.object_id for p in held.values() if (t := case.recording.find(p))}
+        if not objects or objects not in stepped or states_with_gradient(case, held, paths):
+            continue
+        trained = _trained_by_none(case, paths)
+        if trained is not None:
+            return _told(case, optimizer, held, *trained)
+    return None
+
+
+def _trained_by_none(case: Case, paths: Paths) -> tuple[str, list[Any]] | None:
+    """Return the one known model that gets gradients, with its parameters, where no living
+    optimizer holds any of them."""
+    found = []
+    for module in case.known_modules:
+        own = {id(p): p for p in parameters_of(module)}
+        if states_with_gradient(case, own, paths):
+            found.append((module, own))
+    if len(found) != 1:
+        return None
+    module, own = found[0]
+    name = case.called.get(id(module))
+    return (name, [*own.values()]) if name and own.keys().isdisjoint(case.held_anywhere) else None
+
+
+def _told(
+    case: Case, optimizer: Any, held: dict[int, Any], model: str, trained: list[Any]
+) -> Explanation:
+    """Tell of one such optimizer."""
+    name = case.called.get(id(optimizer), "")
+    places = [place for place, _ in case.statements.binds(name)]
+    titles = (
+        pattern([case.title(p, say("entry.a_parameter")) for p in some])
+        for some in (trained, held.values())
+    )
+    names, others = titles
+    return case.answer(
+        Cause.NOT_MOVED,
+        "holds_the_other",
+        statements=places if len(places) == 1 else (),
+        optimizer=case.optimizer_name(optimizer),
+        names=names,
+        others=others,
+        model=model,
+    )
