@@ -20,7 +20,7 @@ import torch
 from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import CutReason, GradvizError, Source
+from gradviz.graph.records import CutReason, GradvizError, Graph, Source
 from gradviz.names.bindings import binder_before
 from gradviz.names.position import callee_of, display_name, locate
 from gradviz.names.statements import Statements
@@ -158,12 +158,16 @@ def _is_of_another(loss: Any, recording: Recorded) -> bool:
     graph, facts = recording.graph, Facts.of(recording.graph)
     began = {(b.kind, i) for b in graph.backwards for i in graph.call[b.call_id].inputs[:1]}
     own = {t.id for t in facts.states[state.object_id]}
-    kinds = {kind for kind, i in began if i in own}
     roots = [graph.tensor[i] for kind, i in began if kind == "backward"]
-    if kinds:
+    kinds = {kind for kind, i in began if i in own}
+    if kinds or not roots:
         return kinds == {"grad"} and bool(roots)
-    read = any(c.input_id in own and c.reason is CutReason.COPIED_OUT for c in graph.cuts)
-    return read and bool(roots) and all(root.is_leaf for root in roots)
+    return all(root.is_leaf for root in roots) and _is_read_as_number(own, graph)
+
+
+def _is_read_as_number(states: Collection[int], graph: Graph) -> bool:
+    """Say whether a call read the number of a tensor that has a history, in any of its states."""
+    return any(c.input_id in states and c.reason is CutReason.COPIED_OUT for c in graph.cuts)
 
 
 # --- an error -------------------------------------------------------------------------------------

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Cause
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.why.paths import Paths
-from gradviz.why.rules.optimizers.left_out import states_with_gradient
 from gradviz.why.subjects import held_by, parameters_of
 from gradviz.words.speech import say
 
@@ -25,25 +23,34 @@ def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
     """Tell of an optimizer that stepped, and all of whose parameters get no gradient, while all
     that get one are those of one model, which no optimizer holds."""
     assert case.recording is not None
-    stepped, paths = case.recording.held_at_steps(), Paths(case.graph)
+    stepped = case.recording.held_at_steps()
     for optimizer in case.known_optimizers:
         held = held_by([optimizer])
         objects = {t.object_id for p in held.values() if (t := case.recording.find(p))}
-        if not objects or objects not in stepped or states_with_gradient(case, held, paths):
+        gets = any(_gets_gradient(case, p) for p in held.values())
+        if not objects or objects not in stepped or gets:
             continue
-        trained = _trained_by_none(case, paths)
+        trained = _trained_by_none(case)
         if trained is not None:
             return _told(case, optimizer, held, *trained)
     return None
 
 
-def _trained_by_none(case: Case, paths: Paths) -> tuple[str, list[Any]] | None:
+def _gets_gradient(case: Case, parameter: Any) -> bool:
+    """Say whether a gradient came to a parameter in the recording, or stands there."""
+    state = case.recording.find(parameter) if case.recording is not None else None
+    facts = case.paths.facts
+    ran = state is not None and facts.accumulate_node.get(state.object_id) in facts.ran
+    return ran or parameter.grad is not None
+
+
+def _trained_by_none(case: Case) -> tuple[str, list[Any]] | None:
     """Return the one known model that gets gradients, with its parameters, where no living
     optimizer holds any of them."""
     found = []
     for module in case.known_modules:
         own = {id(p): p for p in parameters_of(module)}
-        if states_with_gradient(case, own, paths):
+        if any(_gets_gradient(case, p) for p in own.values()):
             found.append((module, own))
     if len(found) != 1:
         return None
