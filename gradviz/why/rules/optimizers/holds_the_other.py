@@ -20,20 +20,33 @@ def has_steps(case: Case, found: Explanation) -> bool:
 
 
 def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
-    """Tell of an optimizer that stepped, and all of whose parameters get no gradient, while all
-    that get one are those of one model, which no optimizer holds."""
+    """Tell of an optimizer that stepped, and whose parameters get no gradient, as nothing was
+    computed from them that has a history, while all that get one are those of one model, which no
+    optimizer holds."""
     assert case.recording is not None
     stepped = case.recording.held_at_steps()
     for optimizer in case.known_optimizers:
         held = held_by([optimizer])
         objects = {t.object_id for p in held.values() if (t := case.recording.find(p))}
         gets = any(_gets_gradient(case, p) for p in held.values())
-        if not objects or objects not in stepped or gets:
+        if not objects or objects not in stepped or gets or _is_computed_with(case, objects):
             continue
         trained = _trained_by_none(case)
         if trained is not None:
             return _told(case, optimizer, held, *trained)
     return None
+
+
+def _is_computed_with(case: Case, objects: set[int]) -> bool:
+    """Say whether a recorded call made something with a history from one of these: then its way
+    to the loss was cut behind that."""
+    readers, tensor = case.paths.facts.readers, case.graph.tensor
+    calls = (call for one in objects for call in readers.get(one, ()) if not call.bookkeeping)
+    return any(
+        tensor[i].requires_grad and tensor[i].object_id not in objects
+        for call in calls
+        for i in call.outputs
+    )
 
 
 def _gets_gradient(case: Case, parameter: Any) -> bool:
