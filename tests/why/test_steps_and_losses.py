@@ -213,6 +213,15 @@ def test_an_optimizer_of_the_other_network_is_told(held: str, told: bool) -> Non
         assert answer.mend.startswith("make opt from q.parameters()")
 
 
+def test_an_optimizer_of_what_another_is_mixed_from_is_left_alone() -> None:
+    program = TARGET.format(held="target.parameters()").replace(
+        "    opt.zero_grad()",
+        "    for p, t in zip(q.parameters(), target.parameters()): p.data = 0.5 * t\n"
+        "    opt.zero_grad()",
+    )
+    assert asked(program).cause == "cut"
+
+
 SET = (
     HEAD
     + """
