@@ -57,7 +57,10 @@ class Many:
         first = self.told[0][1]
         if all(e.form == "frozen_now" for _, e in self.told):
             return first._replace(verdict=_verdict_on(self.told, self.gradients.words))
-        frozen = self.gradients.answer(NOBODY, Cause.FROZEN, "all_frozen", n=len(self.told))
+        names = pattern([asked.name for asked, _ in self.told])
+        frozen = self.gradients.answer(
+            NOBODY, Cause.FROZEN, "all_frozen", n=len(self.told), names=names
+        )
         return first._replace(verdict=frozen.verdict, finding=frozen.finding)
 
     def all_fine(self) -> Explanation | None:

@@ -2408,7 +2408,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
         "No fault is visible: {what}. Without a recording no more than that is known.",
     ),
     (Cause.FROZEN, "all_frozen"): Answer(
-        "{n:The only parameter is frozen: it gets no|All # parameters are frozen: none gets a} gradient.",
+        "{names} {n:is frozen: it gets no gradient|are frozen: none of these # parameters gets a gradient}.",
     ),
     # a loss
     (Cause.MODIFIED_IN_PLACE, "graph_of_loss"): Answer(

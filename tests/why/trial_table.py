@@ -41,6 +41,12 @@ written truth. Written by `python tests/why/trial_table.py`; every answer as it 
 """
 
 
+# Right answers that name the right cause more closely by now: (question, which answer, its cause)
+# -> the cause that was judged. What q362 asks about is frozen on purpose, and is told to be frozen
+# where it was told that all others have a gradient.
+TOLD_CLOSER = {("q362", "bare", "frozen"): "healthy"}
+
+
 def judged(folder: str) -> dict[str, dict[str, Any]]:
     """Return the judgements of a folder, by id of the question."""
     path = HERE / folder / "judged.toml"
@@ -62,6 +68,7 @@ def no_longer_right(folder: str, answers: dict[str, dict[str, Any]]) -> list[str
             if name not in answers or told[how]["verdict"] != "right":
                 continue
             cause, lines, _ = answers[name][how]
+            cause = TOLD_CLOSER.get((name, how, cause), cause)
             had_place = not blamed[name].isdisjoint(told[how]["lines"])
             if cause != told[how]["cause"] or (had_place and blamed[name].isdisjoint(lines)):
                 changed.append(
