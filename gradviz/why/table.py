@@ -297,8 +297,6 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, SOME, left_by_another.left_by_another),
     Rule(SILENT, SOME, gradients_pile_up.read_as_sums),
     Rule(SILENT, SOME, cleared_too_often.cleared_unused),
-    Rule(SILENT, SOME, cleared_too_often.never_stepped),
-    Rule(SILENT, STAYS, cleared_too_often.one_never_stepped),
     Rule(SILENT, SOME, clipped_wrong.clipped_scaled),
     Rule(SILENT, SOME, clipped_wrong.clipped_too_late),
     Rule(SILENT, SOME, clipped_wrong.clipped_in_between),

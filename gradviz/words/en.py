@@ -1832,11 +1832,6 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it before the next one: only the first that was read is that of one loss.",
         mend="zero_grad() (or .grad = None) before each backward; or torch.autograd.grad(loss, parameters), which adds to no .grad.",
     ),
-    (Cause.NOT_MOVED, "one_never_stepped"): Answer(
-        verdict="{optimizer} never stepped: nothing used the gradients that {backwards} backwards brought to {names}.",
-        why="each of them was cleared before the next one, while {step} moved others.",
-        mend="{optimizer}.step() too after {backward}.",
-    ),
     (Cause.CLEARED_TOO_OFTEN, "before_step"): Answer(
         verdict="Of {backwards} backwards before a step only the last one counts: the others were cleared unused.",
         why="{clear} cleared what the others had brought, before {step} could use it.",
@@ -2193,7 +2188,6 @@ ADVICE = {
     "root": "the derivative of {function} at 0 is infinite: keep its input away from 0, + eps inside, before it (torch.where after it is too late).",
     "arc": "{function} is for numbers from -1 to 1, and its derivative at both ends is infinite: .clamp(-1 + 1e-6, 1 - 1e-6) before it.",
     "spread": "{function} of one number is NaN, and its derivative is where all are equal: unbiased=False, and + eps.",
-    "too_large_steps": "a smaller learning rate, or clip_grad_norm_() before the step, or inputs and targets of the size of 1: the loss grew from step to step ({losses:list}) until it was no number, so each step overshot.",
     "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
 }
 
@@ -2381,7 +2375,6 @@ ACCOUNT = {
     "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
     "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",
     "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
-    "squared": "{call} takes {column} of shape {n}×1 and {row} of shape {n}, so each number of one meets each of the other: {n}×{n}. If they belong together one by one: give both one shape, {column}.squeeze(-1) or {row}.unsqueeze(-1).",
     "falls": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} If {early} is to learn as fast: ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
     "grows": "{loss} grew from backward to backward: {values:list}. If it is to fall: steps of {step} that go less far.",
     "grows_at": "{loss} grew from backward to backward: {values:list}. If it is to fall: a smaller learning rate ({rate} now) for {step}, such as a tenth of it.",

@@ -294,7 +294,7 @@ def test_a_column_that_meets_a_row_is_told(loss: str) -> None:
     program = COLUMN.format(row=".squeeze()", loss=loss)
     answer = asked(program)
     told = " ".join([answer.verdict, *answer.more])
-    assert "pred of shape 20×1 and y of shape 20" in told
+    assert "one of shape [20, 1], one of shape [20]" in told
     assert line(program, "loss =") in answer.lines
     # torch agrees: as it is the model learns nothing, and with what is said there it learns
     for mend, learns in (("", False), ("; pred = pred.squeeze(-1)", True)):
@@ -315,7 +315,7 @@ def test_a_column_that_meets_a_row_is_told(loss: str) -> None:
     ids=["alike", "squeezed", "each with each on purpose", "a number"],
 )
 def test_shapes_that_fit_are_not_told(row: str, loss: str) -> None:
-    assert "meets each of the other" not in asked(COLUMN.format(row=row, loss=loss)).verdict
+    assert "of shape [20, 1]" not in asked(COLUMN.format(row=row, loss=loss)).verdict
 
 
 # --- rates and sizes ------------------------------------------------------------------------------

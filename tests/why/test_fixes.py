@@ -3218,24 +3218,6 @@ for _ in range(300):
     ("log_softmax in place of", "torch.softmax", "torch.log_softmax"),
 )
 fix(
-    "not_moved/one_never_stepped",
-    "enc",
-    "not torch.equal(enc.weight, torch.ones(2, 2))",
-    """
-enc, dec, x = nn.Linear(2, 2), nn.Linear(2, 2), torch.eye(2)
-nn.init.ones_(enc.weight)
-enc_opt = torch.optim.SGD(enc.parameters(), lr=0.1)
-dec_opt = torch.optim.SGD(dec.parameters(), lr=0.1)
-for _ in range(3):
-    enc_opt.zero_grad()
-    dec_opt.zero_grad()
-    loss = dec(enc(x)).pow(2).sum()
-    loss.backward()
-    dec_opt.step()
-""",
-    ("enc_opt.step() too", "    dec_opt.step()", "    dec_opt.step()\n    enc_opt.step()"),
-)
-fix(
     "not_moved/holds_the_other",
     "q",
     "not torch.equal(q.weight, torch.ones(2, 2))",

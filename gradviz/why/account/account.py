@@ -12,16 +12,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.findings import Cause
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
-from gradviz.why.account.forward import Forward
-from gradviz.why.account.module_hooks import inputs_without_gradient
-from gradviz.graph.findings import Cause
 from gradviz.why.account.falling import falling
+from gradviz.why.account.forward import Forward
 from gradviz.why.account.loss_values import loss_values
+from gradviz.why.account.module_hooks import inputs_without_gradient
 from gradviz.why.account.rates import rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
-from gradviz.why.account.shapes import Shapes
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.values import Values
 from gradviz.why.explanation import Explanation, lines_of
@@ -58,7 +57,7 @@ def zeros_found(case: Case, found: Explanation) -> bool:
 def with_shapes(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with shapes that were made to fit: of a square of differences the sum
     of each row may be 0."""
-    told = [*Shapes(Facts.of(case.graph), Words(case.graph)).remarks()]
+    told = [*Forward(Facts.of(case.graph), Words(case.graph)).spread_out()]
     if not told:
         return None
     lines = lines_of([call for remark in told for call in remark.calls])
@@ -79,7 +78,6 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
     yield from Forward(Facts.of(case.graph), words).remarks()
     yield from Copies(Facts.of(case.graph), words, trained).remarks()
-    yield from Shapes(Facts.of(case.graph), words).remarks()
     yield from rates(case)
     yield from settings(case)
     yield from loss_values(case)

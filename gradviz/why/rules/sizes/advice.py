@@ -3,12 +3,10 @@ what that was given. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.names.written import Number, arguments_written
 from gradviz.why.handed_on import computed, plain_name
@@ -24,8 +22,6 @@ _DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rd
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
 _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
 _LOST = 2**-25  # what single precision loses beside 1
-_GREW = 3  # losses, each of them more than GROWTH times the one before
-GROWTH = 4
 _BACK = 4  # calls between a logarithm and what may have become exactly 0 or 1
 
 
@@ -49,22 +45,6 @@ def advice(facts: Facts, words: Words, suspects: Iterable[Call]) -> Advice | Non
         if found is not None:
             return found
     return None
-
-
-def too_large_steps(losses: Sequence[float]) -> Advice | None:
-    """Return what helps where a loss grew from step to step until it was not finite; None where it
-    did not.
-
-    >>> too_large_steps([1.0, 0.9, 0.8]), too_large_steps([1.0])
-    (None, None)
-    >>> too_large_steps([3.0, 90.0, 2e4]).mend[:23]
-    'a smaller learning rate'
-    """
-    last = [*losses[-_GREW:]]
-    grows = all(GROWTH * one < other for one, other in pairwise(last))
-    if len(last) < _GREW or not grows or last[0] <= 0:
-        return None
-    return Advice(say("advice.too_large_steps", losses=[*map(number, last)]))
 
 
 def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:

@@ -14,7 +14,7 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
 from gradviz.why.measured import Block, Step, numbers
 from gradviz.why.rules.silent.silent import lines_once
-from gradviz.why.rules.sizes.advice import advice, too_large_steps
+from gradviz.why.rules.sizes.advice import advice
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
 from gradviz.why.softmaxes import SOFTMAX
@@ -112,7 +112,6 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     others = [say("small.suspects", codes=codes)] if codes else []
     advised = advice(sizes.facts, sizes.words, [*reversed(suspects), call])
     places = advised.calls if advised is not None else ()
-    advised = too_large_steps(losses_before(sizes, run)) or advised
     answer = sizes.answer(
         cause,
         "forward_call",
@@ -122,18 +121,6 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
         why=[in_backward(sizes, run, why), *others],
     )
     return answer if advised is None else answer._replace(mend=advised.mend)
-
-
-def losses_before(sizes: Sizes, run: Backward) -> list[float]:
-    """Return what the losses of the backwards of one line were before one of them, as far as they
-    are single finite numbers."""
-    here = line_of(sizes.graph.call[run.call_id])
-    found = list[float]()
-    for other in sizes.runs[: sizes.runs.index(run)]:
-        call = sizes.graph.call[other.call_id]
-        read = values(sizes, call.inputs[0]) if call.inputs and line_of(call) == here else None
-        found += read if read is not None and len(read) == 1 and math.isfinite(read[0]) else []
-    return found
 
 
 def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:

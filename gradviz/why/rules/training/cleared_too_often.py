@@ -113,27 +113,6 @@ def step_left_out(asked: Silent) -> Explanation | None:
             loss=asked.words.name(last.inputs[0]) if last.inputs else "",
             stepped=[n for n in optimizers if n.rpartition(".")[2] in stepped],
             backward=asked.words.at(last),
-def one_never_stepped(asked: Silent) -> Explanation | None:
-    """Tell of an optimizer that never stepped in a loop, though it clears what the loop's backwards
-    bring to its parameters, and other parameters are stepped."""
-    every = asked.training.moments.values()
-    steps = [m.call for row in every for m in row if m.did is Did.STEPPED]
-    for name, optimizer in asked.known.items() if steps else ():
-        idle = _never_stepped_by(asked, optimizer)
-        if not idle:
-            continue
-        row = [m for m in next(iter(idle.values())) if m.did is Did.ADDED]
-        step = max(steps, key=lambda call: call.id)
-        return asked.answer(
-            Cause.NOT_MOVED,
-            "one_never_stepped",
-            calls=lines_once([row[-1].call, step]),
-            tensors=asked.states_of(idle),
-            optimizer=name,
-            names=asked.names_of(idle),
-            backwards=len(row),
-            backward=asked.words.code(row[-1].call),
-            step=asked.words.code(step),
         )
     return None
 
@@ -181,27 +160,6 @@ def _of_loops(asked: Silent) -> set[str]:
     """Return the variables of loops: each may be any optimizer."""
     loops = asked.statements.nodes((ast.For, ast.comprehension))
     return {n.id for _, loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-def _never_stepped_by(asked: Silent, optimizer: object) -> dict[int, list[Moment]]:
-    """Return what was done with the gradients of all that an optimizer has, where some of that is
-    asked about and a loop brings and clears every one of them; else nothing."""
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        return {}
-    held = {asked.object_of(p) for p in held_by([optimizer]).values()}
-    found = {leaf: row for leaf, row in asked.training.moments.items() if leaf in held}
-    is_idle = all(map(_is_cleared_in_a_loop, found.values()))
-    return found if is_idle and not held.isdisjoint(asked.leaves) else {}
-
-
-def _is_cleared_in_a_loop(row: Sequence[Moment]) -> bool:
-    """Say whether what several backwards of one line brought to a leaf was cleared in between, and
-    no step used it."""
-    dids = [m.did for m in row]
-    added = [m for m in row if m.did is Did.ADDED]
-    return (
-        _in_a_loop(added)
-        and Did.STEPPED not in dids
-        and Did.CLEARED in dids[dids.index(Did.ADDED) :]
-    )
 
 
 def _in_a_loop(added: Sequence[Moment]) -> bool:
