@@ -321,7 +321,7 @@ def test_shapes_that_fit_are_not_told(row: str, loss: str) -> None:
 # --- rates and sizes ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("gamma", "told"), [(0.1, True), (0.9, False)])
+@pytest.mark.parametrize(("gamma", "told"), [(0.1, True), (0.0, True), (0.9, False)])
 def test_a_rate_that_a_schedule_let_fall_is_told(gamma: float, told: bool) -> None:
     program = (
         NET

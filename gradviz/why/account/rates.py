@@ -28,7 +28,7 @@ def rates(case: Case) -> Iterator[Remark]:
         for place, group in enumerate(optimizer.param_groups):
             rate, first = group.get("lr"), group.get("initial_lr")
             plain = all(isinstance(x, (int, float)) for x in (rate, first))
-            if not plain or not 0 < rate < first * _FALLEN:
+            if not plain or not 0 <= rate < first * _FALLEN:
                 continue
             schedules = [s for s in schedules_of(optimizer) if last_rate(s, place) == rate]
             if schedules:
