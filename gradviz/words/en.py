@@ -2503,6 +2503,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}.",
         mend="if {n:it is|they are} to learn: add_param_group().",
     ),
+    (Cause.NOT_MOVED, "made_anew"): Answer(
+        verdict="{names} {n:is|are} made anew in each call of {methods:list}: no optimizer holds {n:it|them}, and what {n:it|they} would learn is gone with {n:it|them}.",
+        why="a parameter that a method makes is that call's own: the next call makes another one.",
+        mend="make {n:it|them} once, in __init__, as self.… = nn.Parameter(…), and use self.… in {methods:list}.",
+    ),
     (Cause.NOT_MOVED, "made_in_forward"): Answer(
         verdict="Each forward of {owner:list} makes {names:few} anew: no optimizer can hold {n:it|them}.",
         why="each call starts from new random numbers, and what got the gradient is gone after it.",

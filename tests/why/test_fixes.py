@@ -2383,6 +2383,34 @@ opt.step()
 """,
     ("add_param_group()", "loss =", "opt.add_param_group({'params': [scale]})\nloss ="),
 )
+fix(
+    "not_moved/made_anew",
+    "net",
+    "hasattr(net, 'scale') and not net.scale.equal(torch.ones(2))",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+    def forward(self, x):
+        scale = nn.Parameter(torch.ones(2))
+        return self.lin(x) * scale
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "make it once, in __init__, as self.… = nn.Parameter(…), and use self.… in forward",
+        "        self.lin = nn.Linear(2, 2)\n    def forward(self, x):\n"
+        "        scale = nn.Parameter(torch.ones(2))\n        return self.lin(x) * scale",
+        "        self.lin = nn.Linear(2, 2)\n        self.scale = nn.Parameter(torch.ones(2))\n"
+        "    def forward(self, x):\n        return self.lin(x) * self.scale",
+    ),
+)
 HOLDING = """
 class Net(nn.Module):
     def __init__(self):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Source, Tensor
+from gradviz.names.position import callee_of
+from gradviz.names.statements import source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.rules.optimizers.schedules import function_around
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -36,7 +40,7 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
     if not lists and mild:
         return None
     if not lists:
-        return case.answer(Cause.NOT_MOVED, "in_no_module", tensor_ids=ids, names=names, n=len(new))
+        return _alone(case, names, new)
     told = case.answer(
         Cause.NOT_MOVED,
         "in_list_of_tensors" if _are_members(new, places) else "in_list",
@@ -46,6 +50,45 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         lists=lists,
     )
     return told._replace(more=(*told.more, found.verdict), odd=found.odd) if mild else told
+
+
+def _alone(case: Case, names: str, new: Mapping[int, Tensor]) -> Explanation:
+    """Tell of parameters that nothing of a module holds."""
+    anew = _made_in_methods(case, {state.code_name for state in new.values()})
+    return case.answer(
+        Cause.NOT_MOVED,
+        "made_anew" if anew else "in_no_module",
+        tensor_ids=[state.id for state in new.values()],
+        statements=[place for place, _ in anew],
+        names=names,
+        n=len(new),
+        methods=list(dict.fromkeys(method for _, method in anew)),
+    )
+
+
+def _made_in_methods(case: Case, names: set[str]) -> list[tuple[Source, str]]:
+    """Return where methods that run again and again give these variables new parameters, each with
+    the method; nothing where that is not so of every one."""
+    found = {
+        target.id: (source_of(file, node), method)
+        for file, node in case.statements.nodes(ast.Assign)
+        if _makes_parameter(node.value) and (method := _method_around(node)) not in ("", "__init__")
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return [found[name] for name in sorted(names)] if names and names <= found.keys() else []
+
+
+def _method_around(node: Any) -> str:
+    """Return the method in which a statement stands; "" where it stands in none."""
+    function = function_around(node)
+    is_method = isinstance(getattr(function, "parent", None), ast.ClassDef)
+    return function.name if function is not None and is_method else ""
+
+
+def _makes_parameter(node: ast.expr) -> bool:
+    """Say whether an expression is a call of ``nn.Parameter``."""
+    return isinstance(node, ast.Call) and callee_of(node.func) == "Parameter"
 
 
 def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], case: Case) -> str:
