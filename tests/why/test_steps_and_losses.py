@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from test_account import line
 from test_symptom import asked
 
 HEAD = """
@@ -273,12 +274,6 @@ print(emb.weight.grad)
     assert answer.cause == "frozen"
     assert ("freeze=False" in answer.mend) is told
     assert (line(program, "from_pretrained") in answer.lines) is told
-
-
-def line(program: str, text: str) -> int:
-    """Return the number of the one line that holds a text."""
-    (found,) = [n for n, one in enumerate(program.split("\n"), 1) if text in one]
-    return found
 
 
 def test_a_snapshot_that_stands_beside_another_name_is_told() -> None:
