@@ -134,3 +134,7 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind2 --check
 	$(PY) tests/why/real_trial.py real_blind3 --check
 	$(PY) tests/why/real_trial.py real_blind3/healthy --check
+	$(PY) tests/why/real_trial.py real_blind4 --check
+	$(PY) tests/why/real_trial.py real_blind4/healthy --check
+	$(PY) tests/why/real_trial.py real_blind5 --check
+	$(PY) tests/why/real_trial.py real_blind5/healthy --check

@@ -1,10 +1,9 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind``, ``real_blind2``, ``real_blind3`` and ``real_blind4`` (each kept aside, and
-run once; of the fourth one half and later the other) and ``real_blind5`` (kept aside, not run yet)
-has for each; the ``healthy`` of the third and of those after it hold more programs that look odd and
-are meant so:
+work with), ``real_blind``, ``real_blind2``, ``real_blind3``, ``real_blind4`` and ``real_blind5`` (each
+kept aside, and run once; of the fourth one half and later the other) has for each; the ``healthy`` of
+the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -99,9 +98,10 @@ ASKED = (
     "real_blind3/healthy",
     "real_blind4",
     "real_blind4/healthy",
+    "real_blind5",
+    "real_blind5/healthy",
 )
-FOLDERS = (*ASKED, "real_blind5", "real_blind5/healthy")
-OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5 = map(questions, FOLDERS)
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5 = map(questions, ASKED)
 ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4, *BLIND5, *HEALTHY5]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
