@@ -14,6 +14,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -38,7 +39,7 @@ from gradviz.watch.entries import (
 )
 from gradviz.watch.functions import LOOKS, SHARING, Role, describe, told_to_write, writes_itself
 from gradviz.watch.hooks import Hooks
-from gradviz.watch.identity import Objects
+from gradviz.watch.identity import Objects, read
 from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
 from gradviz.watch.steps import Steps
@@ -258,7 +259,8 @@ class Recorder(TorchFunctionMode):
         try:
             with torch_private.unobserved():
                 for name, module in modules:
-                    for path, parameter in module.named_parameters():
+                    # one that is half built has none
+                    for path, parameter in read(partial(_named_parameters, module)) or ():
                         known = self.objects.known(parameter)
                         if known is not None and known.hint is None and known.parameter is None:
                             known.hint = f"{name}.{path}"
@@ -901,6 +903,10 @@ def _told(name: str, role: Role) -> tuple[str, Role]:
 def _returns_others(call: CallRecord) -> bool:
     """Say whether any result is another state than each of the inputs."""
     return bool({id(s) for s in call.outputs} - {id(s) for s in call.inputs})
+
+
+def _named_parameters(module: Any) -> list[tuple[str, torch.Tensor]]:
+    return [*module.named_parameters()]
 
 
 _HANDLER = Recorder.__torch_function__.__code__

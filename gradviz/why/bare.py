@@ -33,7 +33,7 @@ from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.failing import Look, failing_looks, failing_place, parts_of_module, starved
 from gradviz.why.messages import cause_of, read_error, waits_for_gradients
 from gradviz.why.paths import Asked
-from gradviz.why.reading import are_values, is_state, is_trained_leaf, with_parts
+from gradviz.why.reading import NOT_COMPUTING, are_values, is_state, is_trained_leaf, with_parts
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -52,8 +52,6 @@ from gradviz.words.speech import say
 from gradviz.words.words import Words, statement_at
 
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
-# what reads a parameter without computing with it
-_NOT_COMPUTING = {"requires_grad", "requires_grad_", "detach", "data", "clone", "__deepcopy__"}
 # causes of a .grad that is None and may well be so
 _MAY_BE_NONE = (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET)
 ERROR = 120  # characters of an error that is shown
@@ -556,7 +554,7 @@ def _is_computed_with(facts: Facts, recording: Recorded, parameter: Any) -> bool
     """Say whether a recorded call computed with a parameter."""
     state = recording.find(parameter)
     readers = () if state is None else facts.readers.get(state.object_id, ())
-    return any(c.function not in _NOT_COMPUTING for c in readers)
+    return any(c.function not in NOT_COMPUTING for c in readers)
 
 
 def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _HISTORY = ("In", "Out")  # of a notebook
 _OWN = (torch.nn.Module, torch.optim.Optimizer)
 
+# what reads a parameter without computing with it
+NOT_COMPUTING = {"requires_grad", "requires_grad_", "detach", "data", "clone", "__deepcopy__"}
+
 
 def value_of(expression: ast.AST, names: Mapping[str, Any]) -> Any:
     """Return what an expression stands for, or ``UNREAD``.

@@ -1924,7 +1924,7 @@ w = torch.tensor([-1.0, 2.0], requires_grad=True)
 loss = torch.log(w).sum()
 loss.backward()
 """,
-    ("what goes into this call", "torch.log(w)", "torch.log(w.abs())"),
+    ("clamp(min=1e-6)", "torch.log(w)", "torch.log(w.clamp(min=1e-6))"),
 )
 fix(
     "overwritten/through_data",
@@ -3373,7 +3373,7 @@ w = torch.zeros(2, requires_grad=True)
 loss = w.pow(2).sum().sqrt()
 loss.backward()
 """,
-    ("clamp before it", ".sqrt()", ".clamp(min=1e-6).sqrt()"),
+    ("+ eps inside, before it", ".sqrt()", ".add(1e-6).sqrt()"),
     ("eps", "w.pow(2).sum()", "(w.pow(2).sum() + 1e-6)"),
 )
 for call in ("sqrt()", "log()"):

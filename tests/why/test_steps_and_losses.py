@@ -8,7 +8,9 @@ import math
 
 import pytest
 from test_account import line
-from test_symptom import asked
+from test_symptom import asked, ran
+
+import gradviz as gv
 
 HEAD = """
 import torch
@@ -295,3 +297,47 @@ lin.load_state_dict(best)
     answer = asked(program)
     assert answer.cause == "shared_snapshot"
     assert line(program, "best_loss, best") in answer.lines
+
+
+# --- what another loss trains, and what is moved by hand ------------------------------------------
+
+
+def test_of_two_cuts_the_one_is_told_behind_which_nothing_is_trained() -> None:
+    program = (
+        HEAD
+        + """
+policy, value, x = nn.Linear(3, 2), nn.Linear(3, 1), torch.randn(4, 3)
+opt = torch.optim.SGD([*policy.parameters(), *value.parameters()], lr=0.1)
+logs = F.log_softmax(policy(x), -1)[:, 0]
+advantage = torch.ones(4) - value(x).squeeze(-1).detach()
+policy_loss = -(logs.detach() * advantage).mean()
+value_loss = (value(x) - 1).pow(2).mean()
+(policy_loss + value_loss).backward()
+opt.step()
+"""
+    )
+    recording, _, names = ran(program)
+    answer = gv.explain(names["policy_loss"], recording=recording, names=names)
+    assert answer.cause == "no_grad_fn"
+    assert line(program, "logs.detach()") in answer.lines
+    assert line(program, "advantage =") not in answer.lines
+
+
+def test_accumulation_over_the_steps_of_an_attack_is_no_pile() -> None:
+    program = (
+        HEAD
+        + """
+net, x, y = nn.Linear(3, 2), torch.randn(4, 3), torch.randint(2, (4,))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+push = torch.zeros_like(x).requires_grad_()
+loss = F.cross_entropy(net(x + push), y) / 2
+for _ in range(1):
+    loss.backward()
+    push.data = push.detach() + 0.1 * push.grad.sign()
+    push.grad[:] = 0
+    loss = F.cross_entropy(net(x + push), y) / 2
+loss.backward()
+opt.step()
+"""
+    )
+    assert asked(program).cause == "healthy"

@@ -42,9 +42,9 @@ written truth. Written by `python tests/why/trial_table.py`; every answer as it 
 
 
 # Right answers that name the right cause more closely by now: (question, which answer, its cause)
-# -> the cause that was judged. What q362 asks about is frozen on purpose, and is told to be frozen
+# -> the cause that was judged. What these ask about is frozen on purpose, and is told to be frozen
 # where it was told that all others have a gradient.
-TOLD_CLOSER = {("q362", "bare", "frozen"): "healthy"}
+TOLD_CLOSER = {(name, "bare", "frozen"): "healthy" for name in ("q076", "q362")}
 
 
 def judged(folder: str) -> dict[str, dict[str, Any]]:

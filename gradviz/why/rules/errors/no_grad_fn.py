@@ -44,6 +44,7 @@ def cut_off(failure: Failure) -> Explanation | None:
     if failure.root is None or not cuts:
         return None
     checkpoints = [c for c in cuts if in_reentrant_checkpoint(c, failure.graph)]
+    cuts = _of_untrained(failure, cuts)
     blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
     calls = [failure.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
     wrapped = any(is_wrapped_result(c, failure.graph) for c in blamed)
@@ -61,6 +62,17 @@ def cut_off(failure: Failure) -> Explanation | None:
         reasons=reasons,
         mends=mends_of(failure, blamed),
     )
+
+
+def _of_untrained(failure: Failure, cuts: list[Cut]) -> list[Cut]:
+    """Return the cuts behind which stands a leaf that no backward brought a gradient, where there
+    are some: what another loss trains is mostly let in as a number on purpose."""
+    facts = failure.facts
+    filled = {own for own, node_id in facts.accumulate_node.items() if node_id in facts.ran}
+    untrained = [
+        c for c in cuts if any(t.object_id not in filled for t in facts.leaves_reached(c.input_id))
+    ]
+    return untrained or cuts
 
 
 def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:

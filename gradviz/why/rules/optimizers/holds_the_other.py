@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Cause
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.reading import NOT_COMPUTING
 from gradviz.why.subjects import held_by, parameters_of
 from gradviz.words.speech import say
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def has_steps(case: Case, found: Explanation) -> bool:
-    """Say whether a recording may tell what the known optimizers got."""
-    return case.recording is not None and bool(case.known_optimizers)
+    """Say whether a recording may tell what the known optimizers got, and nothing is said of a step
+    so far."""
+    told = found.cause in (Cause.NOT_MOVED, Cause.LEFT_OUT, Cause.NON_LEAF_IN_OPTIMIZER)
+    return case.recording is not None and bool(case.known_optimizers) and not told
 
 
 def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
@@ -29,24 +32,23 @@ def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
         held = held_by([optimizer])
         objects = {t.object_id for p in held.values() if (t := case.recording.find(p))}
         gets = any(_gets_gradient(case, p) for p in held.values())
-        if not objects or objects not in stepped or gets or _is_computed_with(case, objects):
+        if not objects or objects not in stepped or gets or not _is_target(case, objects):
             continue
         trained = _trained_by_none(case)
-        if trained is not None:
+        of_known = {id(p) for module in case.known_modules for p in parameters_of(module)}
+        if trained is not None and not of_known.isdisjoint(held):
             return _told(case, optimizer, held, *trained)
     return None
 
 
-def _is_computed_with(case: Case, objects: set[int]) -> bool:
-    """Say whether a recorded call made something with a history from one of these: then its way
-    to the loss was cut behind that."""
+def _is_target(case: Case, objects: set[int]) -> bool:
+    """Say whether recorded calls computed with some parameters, and made nothing with a history:
+    else it is not known what they are for, or their way to the loss was cut behind that."""
     readers, tensor = case.paths.facts.readers, case.graph.tensor
-    calls = (call for one in objects for call in readers.get(one, ()) if not call.bookkeeping)
-    return any(
-        tensor[i].requires_grad and tensor[i].object_id not in objects
-        for call in calls
-        for i in call.outputs
-    )
+    every = (c for one in objects for c in readers.get(one, ()) if not c.bookkeeping)
+    calls = [c for c in every if c.function not in NOT_COMPUTING]
+    made = [tensor[i] for call in calls for i in call.outputs]
+    return bool(made) and not any(t.requires_grad and t.object_id not in objects for t in made)
 
 
 def _gets_gradient(case: Case, parameter: Any) -> bool:

@@ -8,7 +8,7 @@ go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,6 +22,7 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import Training, line_of
 from gradviz.names.statements import Statements
+from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation, worded
 from gradviz.why.many import pattern
 from gradviz.words.words import Words
@@ -117,9 +118,9 @@ class Silent:
 
     def parts(self) -> Iterator[tuple[str, torch.nn.Module]]:
         """Yield these modules and all that are in them, each with its name, that of the model
-        included."""
+        included; nothing of one that is half built."""
         for title, module in self.modules.items():
-            for path, part in module.named_modules():
+            for path, part in read(partial(_named_modules, module)) or ():
                 yield ".".join(filter(None, (title, path))), part
 
     def answer(
@@ -205,6 +206,10 @@ class Silent:
 def _symptom_of(cause: Cause) -> Symptom:
     """Return what such a fault is seen by: wrong numbers, or else all that it explains."""
     return Symptom.SOME if Symptom.SOME in cause.explains else next(iter(cause.explains))
+
+
+def _named_modules(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    return [*module.named_modules()]
 
 
 def lines_once(calls: Iterable[Call]) -> list[Call]:

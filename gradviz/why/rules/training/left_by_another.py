@@ -75,11 +75,14 @@ def _left_in(asked: Silent, paths: Paths, runs: tuple[int, ...]) -> Left | None:
 
 
 def _left_between(asked: Silent, paths: Paths, first: int, second: int) -> Left | None:
-    """Return two backwards of different losses with a step between them that used what the first
-    one had sent to other leaves."""
+    """Return two backwards of different losses with an optimizer's step between them that used what
+    the first one had sent to other leaves. What the program moves by hand in between is mostly an
+    input, as in adversarial training, whose other gradients are to add up."""
     one, other = (asked.facts.call_of_run[run] for run in (first, second))
     step = asked.training.step_using.get(first)
-    if step is None or step.id > other.id or not (one.inputs and other.inputs):
+    if step is None or not step.bookkeeping or step.id > other.id:
+        return None
+    if not (one.inputs and other.inputs):
         return None
     is_same = paths.loss_key(one.inputs[0]) == paths.loss_key(other.inputs[0])  # micro-batches
     return None if is_same else Left(one, other, step)
