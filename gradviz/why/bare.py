@@ -222,8 +222,6 @@ def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:
 def _of_gradients(bare: Bare) -> Explanation:
     """Tell the first of the gravest answers, see NOTE [which answer is told]."""
     looked, everything = _of_looked(bare), _of_everything(bare)
-    if everything is not None and everything.lines and _is_frozen(looked):
-        looked = None  # among all that there is, these places are told too
     unasked = everything is not None and everything.cause in _MAY_BE_NONE
     snapshot = _at_least(_of_snapshots(bare), Level.FAULT)
     # what nobody looked at explains less than what cannot have been meant
@@ -269,14 +267,14 @@ def _of_looked(bare: Bare) -> Explanation | None:
         bare = bare._replace(recording=None)
     others = () if bare.recording is not None else bare.losses
     told = bare.ask(*odd, *others, grads=odd, names={**words, **bare.models})
-    if told is None or (told.cause.level is Level.FINE and not _is_frozen(told)):
+    if told is None or (told.cause.level is Level.FINE and not _is_frozen_unsaid(told)):
         return None
     return told
 
 
-def _is_frozen(answer: Explanation | None) -> bool:
-    """Say whether an answer is that something is frozen."""
-    return answer is not None and answer.cause is Cause.FROZEN
+def _is_frozen_unsaid(answer: Explanation) -> bool:
+    """Say whether an answer is that something is frozen, and no call of the program froze it."""
+    return answer.cause is Cause.FROZEN and not answer.cuts
 
 
 def _of_looked_models(bare: Bare) -> Explanation | None:

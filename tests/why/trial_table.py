@@ -41,12 +41,6 @@ written truth. Written by `python tests/why/trial_table.py`; every answer as it 
 """
 
 
-# Right answers that name the right cause more closely by now: (question, which answer, its cause)
-# -> the cause that was judged. What these ask about is frozen on purpose, and is told to be frozen
-# where it was told that all others have a gradient.
-TOLD_CLOSER = {(name, "bare", "frozen"): "healthy" for name in ("q076", "q362")}
-
-
 def judged(folder: str) -> dict[str, dict[str, Any]]:
     """Return the judgements of a folder, by id of the question."""
     path = HERE / folder / "judged.toml"
@@ -68,7 +62,6 @@ def no_longer_right(folder: str, answers: dict[str, dict[str, Any]]) -> list[str
             if name not in answers or told[how]["verdict"] != "right":
                 continue
             cause, lines, _ = answers[name][how]
-            cause = TOLD_CLOSER.get((name, how, cause), cause)
             had_place = not blamed[name].isdisjoint(told[how]["lines"])
             if cause != told[how]["cause"] or (had_place and blamed[name].isdisjoint(lines)):
                 changed.append(
@@ -119,7 +112,7 @@ LEARNT3 = {
         "q427": ("not_moved", "meta_optimizer.lstms: a plain list"),
         "q429": ("non_leaf", "means2d.grad is None"),
         "q432": ("gradients_pile_up", "set .grad of {b,w} to None after each update"),
-        "q426": ("not_moved", "make clf.optimizer from clf.network.parameters()"),
+        "q426": ("not_moved", "nothing that the optimizers held got a gradient"),
         "q434": ("made_non_leaf", "gpu.w is no nn.Parameter any more"),
         "q437": ("healthy", "(cell [1] line 72) writes qmix.target_qmix_net.* onto itself"),
         "q438": ("shared_snapshot", "line 48, self.target_nn = self.moving_nn"),
