@@ -137,6 +137,15 @@ class Statements:
         ]
 
 
+def makes_parameter(node: ast.expr) -> bool:
+    """Say whether an expression is a call of ``nn.Parameter``.
+
+    >>> [makes_parameter(ast.parse(t, mode="eval").body) for t in ("nn.Parameter(w)", "f(w)")]
+    [True, False]
+    """
+    return isinstance(node, ast.Call) and callee_of(node.func) == "Parameter"
+
+
 def _bound_by(node: ast.Assign) -> Iterator[ast.expr]:
     """Yield what an assignment binds, of several at once each: ``a, b = …``."""
     for target in node.targets:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Call
-from gradviz.graph.training import line_of
+from gradviz.graph.training import Did, Training, line_of
 from gradviz.why.measured import numbers
 
 _ROW = 3  # numbers of a row that grows
@@ -29,7 +30,7 @@ class LossRow(NamedTuple):
     @property
     def grows(self) -> list[float]:
         """The numbers at its end that grow from each to the next, infinity the last; what came of
-        that left out. None where they do not grow far."""
+        that left out. Nothing where they do not grow far."""
         whole = [math.isfinite(value) for value in self.values]
         until = whole.index(False) if False in whole else len(whole)
         until += self.values[until : until + 1] == [math.inf]
@@ -50,6 +51,26 @@ def loss_rows(facts: Facts) -> list[LossRow]:
         if all(value is not None for value in values):
             rows.append(LossRow(every, [v for v in values if v is not None]))
     return rows
+
+
+def steps_between(row: LossRow, training: Training) -> list[Call]:
+    """Return the last step behind each loss of a row that grows, but for the last loss; nothing
+    where none stands behind one of them: then no step made it grow."""
+    begin = row.values.index(row.grows[0]) if row.grows else 0
+    growing = row.calls[begin : begin + len(row.grows)]
+    stepped = {
+        m.call.id: m.call
+        for moments in training.moments.values()
+        for m in moments
+        if m.did is Did.STEPPED
+    }
+    found = []
+    for one, other in pairwise(growing):
+        between = [i for i in stepped if one.id < i < other.id]
+        if not between:
+            return []
+        found.append(stepped[max(between)])
+    return found
 
 
 def _value(facts: Facts, call: Call) -> float | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.facts import Facts
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.loss_rows import LossRow, loss_rows
-from gradviz.why.rules.training.diverging import fields_of, steps_between
+from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
+from gradviz.why.rules.training.diverging import fields_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -20,9 +20,10 @@ def loss_values(case: Case) -> Iterator[Remark]:
     were no number, though the last gradients are."""
     for row in loss_rows(Facts.of(case.graph)):
         broken = [at for at, value in enumerate(row.values) if not math.isfinite(value)]
-        if broken:
+        steps = steps_between(row, case.training)
+        if broken and math.isfinite(row.values[-1]):
             yield _broken(case, row, broken)
-        elif len(row.grows) == len(row.values) and (steps := steps_between(case, row)):
+        elif not broken and len(row.grows) == len(row.values) and steps:
             fields = fields_of(case, row, steps)
             key = "grows_at" if fields["rate"] else "grows"
             yield Remark(Weight.WEIGHTY, key, fields, (steps[-1], row.calls[-1]))

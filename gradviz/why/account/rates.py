@@ -1,10 +1,13 @@
-"""Learning rates that a schedule has made so small that steps move nothing that one would see."""
+"""Settings of optimizers by which hardly anything is learnt: a learning rate near 0, also one that
+a schedule made so, and a weight decay that takes the weights away."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from gradviz.graph.preview import number
 from gradviz.graph.records import Source
@@ -22,8 +25,8 @@ _DECAY = 0.1  # the share of each weight that a step takes away, from which on i
 
 
 def rates(case: Case) -> Iterator[Remark]:
-    """Tell of each known optimizer whose schedule has let its learning rate fall to nearly nothing,
-    as often as the recorded steps."""
+    """Tell of each known optimizer whose schedule has let a learning rate fall to nearly
+    nothing."""
     for optimizer in case.known_optimizers:
         for place, group in enumerate(optimizer.param_groups):
             rate, first = group.get("lr"), group.get("initial_lr")
@@ -48,7 +51,7 @@ def settings(case: Case) -> Iterator[Remark]:
             for m in case.training.moments.get(leaf, ())
             if m.did is Did.STEPPED
         }
-        group = (*optimizer.param_groups, {})[0]
+        group = optimizer.param_groups[0]
         rate, decay = group.get("lr"), group.get("weight_decay", 0)
         if not steps or not all(isinstance(x, (int, float)) for x in (rate, decay)):
             continue
@@ -61,8 +64,14 @@ def settings(case: Case) -> Iterator[Remark]:
         last = steps[max(steps)]
         if 0 < rate <= _SMALL and "initial_lr" not in group:
             yield Remark(Weight.WEIGHTY, "rate_small", fields, (last,), frozenset(held))
-        elif rate * decay >= _DECAY:
+        elif _decays_weights(optimizer, group) and rate * decay >= _DECAY:
             yield Remark(Weight.WEIGHTY, "decay_large", fields, (last,), frozenset(held))
+
+
+def _decays_weights(optimizer: Any, group: Any) -> bool:
+    """Say whether a step takes lr · weight_decay of each weight away. Adam and others like it add
+    the decay to the gradient, and divide it by its size with that."""
+    return isinstance(optimizer, torch.optim.SGD) or bool(group.get("decoupled_weight_decay"))
 
 
 def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float) -> Remark:

@@ -10,11 +10,10 @@ import torch
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Source, Tensor
-from gradviz.names.position import callee_of
-from gradviz.names.statements import source_of
+from gradviz.names.bindings import scope_of
+from gradviz.names.statements import makes_parameter, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.why.rules.optimizers.schedules import function_around
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -72,7 +71,7 @@ def _made_in_methods(case: Case, names: set[str]) -> list[tuple[Source, str]]:
     found = {
         target.id: (source_of(file, node), method)
         for file, node in case.statements.nodes(ast.Assign)
-        if _makes_parameter(node.value) and (method := _method_around(node)) not in ("", "__init__")
+        if makes_parameter(node.value) and (method := _method_around(node)) not in ("", "__init__")
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -81,14 +80,9 @@ def _made_in_methods(case: Case, names: set[str]) -> list[tuple[Source, str]]:
 
 def _method_around(node: Any) -> str:
     """Return the method in which a statement stands; "" where it stands in none."""
-    function = function_around(node)
+    function = scope_of(node)
     is_method = isinstance(getattr(function, "parent", None), ast.ClassDef)
-    return function.name if function is not None and is_method else ""
-
-
-def _makes_parameter(node: ast.expr) -> bool:
-    """Say whether an expression is a call of ``nn.Parameter``."""
-    return isinstance(node, ast.Call) and callee_of(node.func) == "Parameter"
+    return str(function.name) if is_method else ""
 
 
 def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], case: Case) -> str:

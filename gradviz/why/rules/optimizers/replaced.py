@@ -10,6 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
+from gradviz.names.statements import makes_parameter
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
@@ -104,9 +105,7 @@ def where_wrapped(case: Case, parameters: list[Any]) -> list[Source]:
 
 def _wraps_in_forward(node: ast.Assign) -> bool:
     """Say whether a statement of a forward makes a Parameter."""
-    value, around = node.value, scope_of(node)
-    name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-    return name.rpartition(".")[2] == "Parameter" and getattr(around, "name", "") == "forward"
+    return makes_parameter(node.value) and getattr(scope_of(node), "name", "") == "forward"
 
 
 def where_begun(case: Case, parameters: list[Any]) -> list[Source]:

@@ -105,7 +105,7 @@ def _origins(statements: Statements) -> Iterator[Source]:
     """Yield where the names get their values, from which a learning rate is written in the same
     function."""
     for file, node in statements.nodes((ast.Assign, ast.AugAssign)):
-        around = function_around(node) if writes_key(node, "lr") else None
+        around = _function_around(node) if writes_key(node, "lr") else None
         if around is None:
             continue
         names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
@@ -114,7 +114,7 @@ def _origins(statements: Statements) -> Iterator[Source]:
         yield from (source_of(file, n) for n, t in given if t.id in names)
 
 
-def function_around(node: Any) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def _function_around(node: Any) -> ast.AST | None:
     """Return the function in which a statement stands; None of a file's own."""
     around = node
     while around is not None and not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -12,7 +12,7 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Training, line_of
-from gradviz.names.position import locate
+from gradviz.names.position import callee_of, locate
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.subjects import held_by
@@ -125,7 +125,7 @@ def _stepped_in_code(asked: Silent, optimizers: Mapping[str, Any]) -> set[str]:
     known = {name.rpartition(".")[2] for name in optimizers}
     if asked.training.has_scaler or not owners & known or _of_loops(asked) & owners:
         return set()
-    return owners | {_name(a) for call in stepping for a in call.args}
+    return owners | {callee_of(a) or "" for call in stepping for a in call.args}
 
 
 def _sent_in_vain(asked: Silent, leaves: Sequence[int]) -> Call | None:
@@ -144,16 +144,9 @@ def _alike(one: Call, other: Call) -> bool:
     return line_of(one) == line_of(other)
 
 
-def _name(node: ast.AST) -> str:
-    """Return the variable or attribute that an expression is; "" where it is none."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _last(function: ast.expr) -> str:
     """Return the variable or attribute whose method is called."""
-    return _name(function.value) if isinstance(function, ast.Attribute) else ""
+    return callee_of(function.value) or "" if isinstance(function, ast.Attribute) else ""
 
 
 def _of_loops(asked: Silent) -> set[str]:

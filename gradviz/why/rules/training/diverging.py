@@ -9,9 +9,8 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
-from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
-from gradviz.why.loss_rows import LossRow, loss_rows
+from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -30,8 +29,8 @@ def diverged(case: Case, found: Explanation) -> Explanation | None:
     for row in loss_rows(Facts.of(case.graph)):
         if math.isfinite(row.values[-1]):
             continue
-        steps = steps_between(case, row)
-        if row.grows and steps:
+        steps = steps_between(row, case.training)
+        if steps:
             fields = fields_of(case, row, steps)
             told = case.answer(
                 Cause.NAN,
@@ -55,15 +54,3 @@ def fields_of(case: Case, row: LossRow, steps: list[Call]) -> dict[str, Any]:
         "step": words.at(steps[-1]),
         "rate": number(plain[0]) if len(rates) == 1 and plain else "",
     }
-
-
-def steps_between(case: Case, row: LossRow) -> list[Call]:
-    """Return the steps that stand between the losses of a row; nothing where one lacks."""
-    first, last = row.calls[0].id, row.calls[-1].id
-    every = {
-        m.call.id: m.call
-        for moments in case.training.moments.values()
-        for m in moments
-        if m.did is Did.STEPPED and first < m.call.id < last
-    }
-    return [every[i] for i in sorted(every)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
+from gradviz.names.position import callee_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.subjects import parameters_of
@@ -60,7 +60,7 @@ def named_modules(case: Case) -> dict[str, torch.nn.Module]:
 def where_given(case: Case, name: str, one: str) -> list[Source]:
     """Return the one statement that gives a name, or an attribute, what the other name stands for;
     none where there is no such one."""
-    found = [p for p, node in _bindings(case, name) if _last_name(node.value) == _end(one)]
+    found = [p for p, node in _bindings(case, name) if callee_of(node.value) == _end(one)]
     return found if len(found) == 1 else []
 
 
@@ -80,13 +80,6 @@ def _bindings(case: Case, name: str) -> list[tuple[Source, Any]]:
 def _end(name: str) -> str:
     """Return the attribute of a dotted name, or the name."""
     return name.rpartition(".")[2]
-
-
-def _last_name(node: ast.AST) -> str:
-    """Return the variable or attribute that an expression is; "" where it is none."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]:
