@@ -9,6 +9,7 @@ or that belongs to a module; it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -18,9 +19,10 @@ from typing import NamedTuple
 from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan, Wrote
-from gradviz.graph.training import Did, Training
+from gradviz.graph.training import CLEARS, Did, Training
 
 CUTS = 6  # first cuts on the ways of one parameter that are told at most
+LEFT = 3  # backwards that are remembered to have left a gradient
 # Below this norm, and not zero, a gradient counts as vanished: Adam's eps is 100 times larger.
 VANISHING = 1e-10
 
@@ -593,7 +595,7 @@ class Operations:
     def _trained_by(self) -> dict[int, set[int]]:
         """The root modules in which a step moved parameters by what a backward sent, by its run."""
         found: dict[int, set[int]] = {}
-        for object_id, moments in Training(self.facts, {}).moments.items():
+        for object_id, moments in self.gradients_used.moments.items():
             weight, run = self.weight.get(object_id), None
             if weight is None or weight.module_id is None:
                 continue
@@ -603,6 +605,40 @@ class Operations:
                 elif moment.did is Did.STEPPED and run is not None:
                     found.setdefault(run, set()).add(weight.module_id)
         return found
+
+    @cached_property
+    def gradients_used(self) -> Training:
+        """What was done with the gradients; which tensors are gradients is not known here."""
+        return Training(self.facts, {})
+
+    @cached_property
+    def added_to(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The last backwards before a backward whose gradients were in ``.grad`` when it added its
+        own, by the id of the parameter's object and its run. None is told where a call wrote zeros
+        to some memory in between: that may have been the gradient's."""
+        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for object_id, moments in self.gradients_used.moments.items():
+            left: tuple[int, ...] = ()
+            since = 0
+            for moment in moments:
+                if moment.did is Did.CLEARED:
+                    left = ()
+                elif moment.did is Did.ADDED and moment.run is not None:
+                    if not moment.onto or self._wrote_zeros(since, moment.call.id):
+                        left = ()
+                    if left:
+                        found[object_id, moment.run] = left
+                    left, since = (*left[1 - LEFT :], moment.run), moment.call.id
+        return found
+
+    def _wrote_zeros(self, since: int, until: int) -> bool:
+        """Say whether a call between two others wrote zeros to memory."""
+        at = bisect_right(self._zeroing, since)
+        return at < len(self._zeroing) and self._zeroing[at] < until
+
+    @cached_property
+    def _zeroing(self) -> list[int]:
+        return [call.id for call in self.graph.calls if call.function in CLEARS]
 
     @cached_property
     def cause_of(self) -> dict[int, Cut]:

@@ -211,13 +211,14 @@ class Source(NamedTuple):
     a.clone()"``; ``off`` the line, in the same file, of the ``with torch.no_grad():`` or of the
     decorator around it that switches the recording of gradients off, where one is written there.
     ``frames`` are the statements under which it ran, the innermost first, as far out as the
-    recording looked."""
+    recording looked. ``decorated`` is the function that the decorator in line ``off`` stands on."""
 
     file: str
     line: int
     code: str | None
     off: int | None = None
     frames: tuple[Frame, ...] = ()
+    decorated: str | None = None
 
 
 class Call(NamedTuple):

@@ -16,7 +16,7 @@ from gradviz.graph.records import Accumulated, Call, Event, Tensor, Wrote
 STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # what changes flags only
 _FLAGS = ("requires_grad", "requires_grad_", "detach_", "retain_grad")
-_CLEARS = ("zero_", "_foreach_zero_")
+CLEARS = ("zero_", "_foreach_zero_")
 # how far back it is looked for the gradient in what a parameter is written with by hand
 _CALLS_BACK = 16
 
@@ -81,7 +81,7 @@ class Training:
             return
         leaf = self.owners.get(after.object_id, self._owner_in_memory.get(after.storage_id))
         if leaf is not None and leaf != after.object_id:
-            did = Did.CLEARED if call.function in _CLEARS else Did.CHANGED
+            did = Did.CLEARED if call.function in CLEARS else Did.CHANGED
             if did is Did.CLEARED or not call.bookkeeping:
                 yield leaf, Moment(did, call)
         elif call.function == "grad" and not event.alias:

@@ -21,11 +21,12 @@ from gradviz.names.bindings import (
 from gradviz.names.frames import frame_of
 from gradviz.names.position import (
     Place,
+    Switch,
     dotted,
-    line_of_statement,
-    line_of_switch,
     locate,
+    stated_switch,
     statement_of,
+    switch_around,
 )
 from gradviz.words.speech import say
 
@@ -103,7 +104,7 @@ class Names:
         sites = [_pairs(c.site) for c in calls]
         modules = _sites_of_modules(calls)
         self._places: dict[tuple[int, int], Place] = {}
-        self._switches: dict[tuple[tuple[int, int], ...], int | None] = {}
+        self._switches: dict[tuple[tuple[int, int], ...], Switch | None] = {}
         self._frame_at: dict[tuple[int, int], Frame] = {}
         resolved = resolve.resolve([*sites, *map(_pairs, modules)], self._places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
@@ -338,7 +339,8 @@ class Names:
         is_written = run.direct and resolve.is_written_call(place)
         code = place.text(place.node) if is_written else None
         source_code = named.code if is_written else None
-        return Source(named.file, named.line, source_code, self._switch(run.site)), code
+        off, decorated = self._switch(run.site) or (None, None)
+        return Source(named.file, named.line, source_code, off, decorated=decorated), code
 
     def source(self, call: CallRecord) -> Source | None:
         """Tell where the call stands, and what made its result."""
@@ -353,7 +355,8 @@ class Names:
             code = self._code_with_result_name(call, named)
         is_off = not call.grad_mode and not call.bookkeeping
         switch = self._switch(call.site) or self._stated_switch(call) if is_off else None
-        return Source(named.file, named.line, code, switch, self._frames(call.site))
+        off, decorated = switch or (None, None)
+        return Source(named.file, named.line, code, off, self._frames(call.site), decorated)
 
     def _frames(self, site: Site) -> tuple[Frame, ...]:
         """Return the statements of a site, the innermost first."""
@@ -369,20 +372,20 @@ class Names:
             found = self._frame_at[key] = frame_of(self._places[key])
         return found
 
-    def _switch(self, site: Site) -> int | None:
-        """Return the line that switches gradients off around a call, where they are."""
+    def _switch(self, site: Site) -> Switch | None:
+        """Return what switches gradients off around a call, where they are."""
         key = tuple((id(code), at) for code, at in _pairs(site))
         if key not in self._switches:
-            self._switches[key] = line_of_switch(self._places_around(site))
+            self._switches[key] = switch_around(self._places_around(site))
         return self._switches[key]
 
-    def _stated_switch(self, call: CallRecord) -> int | None:
-        """Return the line of the statement that switched gradients off before a call, where that
+    def _stated_switch(self, call: CallRecord) -> Switch | None:
+        """Return the statement that switched gradients off before a call, where that
         stands in the same file."""
         files = {site[0].co_filename for site in (call.switched, call.site) if site}
         if not call.switched or len(files) > 1:
             return None
-        return line_of_statement(self._places_around(call.switched))
+        return stated_switch(self._places_around(call.switched))
 
     def _places_around(self, site: Site) -> list[Place]:
         """Return the places of the frames of a site that stand in its file, the outermost first."""

@@ -132,28 +132,41 @@ ON = "enable_grad"
 SET = "set_grad_enabled"
 
 
-def line_of_switch(places: Iterable[Place]) -> int | None:
-    """Return the line of the ``with`` or of the decorator that switches gradients off around the
-    innermost of some places, where gradients are off. None: no such one is written there.
+class Switch(NamedTuple):
+    """Where gradients are switched off: its line and, of a decorator, the function below it."""
+
+    line: int
+    decorated: str | None = None
+
+
+def switch_around(places: Iterable[Place]) -> Switch | None:
+    """Return the ``with`` or the decorator that switches gradients off around the innermost of some
+    places, where gradients are off. None: no such one is written there.
 
     Args:
         places: of the frames of one call, in one file, the outermost first.
     """
     around = [s for place in places for s in reversed(list(_switches_around(place.node)))]
     switches = [s for s in around if _is_on(s) is not None or _name(s) == SET]
-    line = None
+    found = None
     for switch in switches:
         is_on = _is_on(switch)
         # gradients are off, so the innermost switches them off, whatever its argument is
         if is_on is None and switch is switches[-1]:
             is_on = False
         if is_on is not None:
-            line = None if is_on else line or switch.lineno
-    return line
+            found = None if is_on else found or Switch(switch.lineno, _decorated_by(switch))
+    return found
 
 
-def line_of_statement(places: Iterable[Place]) -> int | None:
-    """Return the line of the innermost place at which ``set_grad_enabled(…)`` is called in a
+def _decorated_by(switch: Any) -> str | None:
+    """Return the name of the function that a context is the decorator of."""
+    below = getattr(switch, "parent", None)
+    return below.name if isinstance(below, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+
+
+def stated_switch(places: Iterable[Place]) -> Switch | None:
+    """Return the innermost place at which ``set_grad_enabled(…)`` is called in a
     statement of its own: nothing takes that back. None: as a context, or nowhere.
 
     Args:
@@ -162,7 +175,7 @@ def line_of_statement(places: Iterable[Place]) -> int | None:
     for place in reversed(list(places)):
         if isinstance(place.node, ast.Call) and _name(place.node) == SET:
             is_statement = isinstance(getattr(place.node, "parent", None), (ast.Expr, ast.Assign))
-            return int(place.node.lineno) if is_statement else None
+            return Switch(int(place.node.lineno)) if is_statement else None
     return None
 
 

@@ -571,7 +571,7 @@ def test_the_line_of_what_switches_gradients_off_is_told(mode: str) -> None:
     switch = next(k for k, text in enumerate(source, 1) if f"with torch.{mode}" in text)
     decorator = next(k for k, text in enumerate(source, 1) if "@torch.no_grad" in text)
     lines = Picture(picture.svg).headline.lines
-    told = f"2 params: ✂ no_grad case.py line {decorator} · those of a"
+    told = f"2 params: ✂ @no_grad on forward() case.py line {decorator} · those of a"
     assert any(told in line for line in lines)
     told = f"2 params: ✂ {mode} case.py line {switch} · those of b"
     assert any(told in line for line in lines)
@@ -768,3 +768,31 @@ with torch.no_grad():
         p -= 0.1 * p.grad"""
     picture = of(net("return self.c(self.b(self.a(x)))"), step)
     assert any(text.startswith("moves ") for text in rows(picture, Tone.OFF))
+
+
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [
+        ("", True),
+        ("opt.step()", True),
+        ("other.zero_grad()", True),  # of another model
+        ("model.zero_grad()", False),
+        ("opt.zero_grad(set_to_none=False)", False),
+        ("for p in model.parameters(): p.grad.zero_()", False),
+    ],
+)
+def test_a_gradient_that_another_loss_left_is_told(between: str, told: bool) -> None:
+    picture = of(
+        "model, other = nn.Sequential(nn.Linear(8, 8), nn.ReLU()), nn.Linear(8, 8)",
+        "lossD = model(x).pow(2).mean()\nlossD.backward()\n"
+        f"{between}\n"
+        "lossG = model(other(x)).mean()\n"
+        "left = [p.grad for p in model.parameters()]\n"
+        "is_left = all(g is not None and bool(g.any()) for g in left)\n"
+        "lossG.backward()\nopt.step()\nopt.zero_grad()",
+    )
+    assert picture.names["is_left"] is told
+    lines = Picture(picture.svg).headline.lines
+    (line,) = (line for line in lines if "lossG.backward()" in line)
+    assert ("2 of 2 ✓ (added to the gradient of lossD)" in line) is told
+    assert sum("added to" in line for line in lines) == told

@@ -1053,7 +1053,7 @@ class Cards:
 
     def _quiet_frame(self, members: list[int]) -> Frame:
         first = self.operations.all[self.units[members[0]].ops[0]]
-        mode = say("cut.inference_mode") if first.call.inference_mode else say("cut.no_grad")
+        mode = self.causes.switched_off_by(first.at)
         lost = self.losing(*(c for k in members for c in self._cuts_in(self.units[k])))
         place = self.causes.place_of_region(first.at)
         if place in self._places_on_arrows({*members}):  # and what it costs stands there as well

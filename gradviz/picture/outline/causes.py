@@ -15,7 +15,7 @@ from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import BY_FUNCTION, QUIET, Expansion, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
-from gradviz.words.words import Words, reason_of
+from gradviz.words.words import NAME, Words, reason_of
 
 CODE_OF_CUT = 24
 _NUMBER = re.compile(r"\d+")
@@ -164,6 +164,8 @@ class Causes:
     def _mechanism(self, cut: Cut) -> str:
         """Tell why a gradient path ends; of a function that has no derivative, which one it is."""
         reason, at = reason_of(cut), self.operations.of_call.get(cut.call_id)
+        if cut.reason in QUIET and at is not None:
+            return say("outline.cut", reason=self.switched_off_by(at))
         if cut.reason not in BY_FUNCTION or at is None:
             return say("outline.cut", reason=reason)
         function = function_of(self.operations.all[at])
@@ -275,6 +277,16 @@ class Causes:
             code = visible(self.expansion.written(cut), CODE_OF_CUT)
             return say("outline.place_of_code", place=place, code=code)
         return place
+
+    def switched_off_by(self, at: int) -> str:
+        """Return what switches gradients off for an operation: "no_grad", or the decorator with the
+        function that it stands on."""
+        op = self.operations.all[at]
+        mode = say("cut.inference_mode") if op.call.inference_mode else say("cut.no_grad")
+        switch = self.expansion.switch(op)
+        if switch is None or switch.decorated is None:
+            return mode
+        return say("outline.decorator", mode=mode, function=visible(switch.decorated, NAME))
 
     def place_of_region(self, at: int) -> str:
         """Return where the code stands that ran where no gradient is recorded, the operation given

@@ -180,12 +180,29 @@ class Heading:
                 fields = {"module": module.name, "n": n, "total": total}
                 spans.append(Span(say("outline.module_gets_zeros", **fields), "cut"))
             elif n:
-                spans.append(
-                    Span(say("outline.module_gets", module=module.name, n=n, total=total), "cut")
-                )
+                spans.append(Span(self._some_in(module.name, weights, run), "cut"))
             else:
                 spans.append(Span(self._none_in(module.id, module.name, total)))
         return spans
+
+    def _some_in(self, name: str, weights: list[Weight], run: int) -> str:
+        """Count the parameters of a model that got something in a run, and tell to what it was
+        added."""
+        n, losses = sum(self._got_in(w, run) for w in weights), self._added_to(weights, run)
+        if losses:
+            fields = {"module": name, "n": n, "total": len(weights), "losses": losses}
+            return say("outline.module_gets_more", **fields)
+        return say("outline.module_gets", module=name, n=n, total=len(weights))
+
+    def _added_to(self, weights: list[Weight], run: int) -> list[str]:
+        """Name the other losses whose gradients were still in ``.grad`` of all of these parameters
+        that got one in a run, so that it was added to them."""
+        onto = self.operations.added_to
+        runs = [onto.get((id_of(w), run), ()) for w in weights if self._got_in(w, run)]
+        if len(set(runs)) != 1:
+            return []
+        names = dict.fromkeys(map(self.cards.states.loss_name, runs[0]))
+        return [] if self.cards.states.loss_name(run) in names else list(names)
 
     def _none_in(self, module_id: int, name: str, total: int) -> str:
         """Tell that a model got nothing, and under which line it ran where no gradient is
