@@ -796,3 +796,23 @@ def test_a_gradient_that_another_loss_left_is_told(between: str, told: bool) -> 
     (line,) = (line for line in lines if "lossG.backward()" in line)
     assert ("2 of 2 ✓ (added to the gradient of lossD)" in line) is told
     assert sum("added to" in line for line in lines) == told
+
+
+def test_statements_under_one_switch_stand_in_one_frame() -> None:
+    picture = of(
+        net(
+            "v = self.front(x)",
+            "return self.c(v)",
+            modules="a=nn.Linear(8, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 8)",
+        ).replace(
+            "    def forward",
+            "    @torch.no_grad()\n    def front(self, x):\n        v = self.a(x)\n"
+            "        v = torch.relu(v) * 2\n        return torch.tanh(self.b(v))\n    def forward",
+        ),
+        PLAIN_STEP,
+    )
+    (frame,) = picture.fitted.outline.frames
+    assert frame.kind == "no_grad"
+    told = " ".join(frame.label)
+    assert "@no_grad on front()" in told
+    assert "4 params get no gradient" in told

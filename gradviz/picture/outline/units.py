@@ -231,7 +231,7 @@ class Expansion:
         quiet = (self.tree.call[i].source for i in outermost_first if i in self.quiet_calls)
         for source in (*quiet, op.call.source):
             if source is not None and source.off is not None:
-                return source._replace(line=source.off, code=None)
+                return source._replace(line=source.off, code=None, frames=())
         return None
 
     @cached_property
