@@ -22,8 +22,7 @@ function walk(by) {
   else if (next > last) location.href = `${deck.next}?present`;
   else {
     at = next;
-    addEventListener("resize", makeRoom);
-show();
+    show();
   }
 }
 const moves = {

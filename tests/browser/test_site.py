@@ -29,6 +29,8 @@ WATCH = """window.broken = [];
 # CSS pixels of the smallest text in the picture
 LETTERS = """() => Math.min(...[...document.querySelectorAll(".gv-canvas text")].map(
     text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))"""
+# what pops up, as the sign of a cut does, is small on its way
+ARRIVE = "() => document.getAnimations().forEach(one => one.finish())"
 # what of the page lies below the screen, or on something else that stands there
 BELOW = """() => {
     const parts = ["#deck", ".gv-code", ".gv-sentence", ".gv-view", ".gv-strip", ".gv-printed"]
@@ -225,6 +227,7 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
         page.keyboard.press("r")
         expect(picture).to_be_visible()
         expect(said).not_to_be_empty()
+        page.evaluate(ARRIVE)
         page.screenshot(path=ARTEFACTS / f"class-{number}-{at}.png")
         size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
         assert page.evaluate(size) == [1280, 720]
