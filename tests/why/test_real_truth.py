@@ -2,8 +2,9 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind``, ``real_blind2``, ``real_blind3``, ``real_blind4`` and ``real_blind5`` (each
-kept aside, and run once; of the fourth one half and later the other) has for each; the ``healthy`` of
-the third and of those after it hold more programs that look odd and are meant so:
+kept aside, and run once; of the fourth one half and later the other) and ``real_blind6`` (kept aside,
+not run yet) has for each; the ``healthy`` of the third and of those after it hold more programs that
+look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -102,7 +103,9 @@ ASKED = (
     "real_blind5/healthy",
 )
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5 = map(questions, ASKED)
-ALL = [*OPEN, *BLIND, *BLIND2, *BLIND3, *HEALTHY3, *BLIND4, *HEALTHY4, *BLIND5, *HEALTHY5]
+NOT_ASKED = ("real_blind6", "real_blind6/healthy")
+BLIND6, HEALTHY6 = map(questions, NOT_ASKED)
+ALL = [question for folder in (*ASKED, *NOT_ASKED) for question in questions(folder)]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -179,7 +182,7 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_five_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_six_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
@@ -188,11 +191,14 @@ def test_the_questions_are_many_and_five_sets_are_kept_aside() -> None:
     assert len(HEALTHY4) >= 19
     assert len(BLIND5) >= 40
     assert len(HEALTHY5) >= 12
-    assert {question.kind for question in (*HEALTHY3, *HEALTHY4, *HEALTHY5)} == {"healthy"}
+    assert len(BLIND6) >= 40
+    assert len(HEALTHY6) >= 14
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6)
+    assert {question.kind for question in healthy} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)
     assert kinds["healthy"] >= 15
-    for aside in (BLIND, BLIND2, BLIND3, BLIND4, [*BLIND5, *HEALTHY5]):
+    for aside in (BLIND, BLIND2, BLIND3, BLIND4, [*BLIND5, *HEALTHY5], [*BLIND6, *HEALTHY6]):
         for kind, number in kinds.items():
             share = sum(question.kind == kind for question in aside) / len(aside)
             assert abs(share - number / len(ALL)) < 0.15, kind
