@@ -138,3 +138,5 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind4/healthy --check
 	$(PY) tests/why/real_trial.py real_blind5 --check
 	$(PY) tests/why/real_trial.py real_blind5/healthy --check
+	$(PY) tests/why/real_trial.py real_learn6 --check
+	$(PY) tests/why/real_trial.py real_learn6/healthy --check

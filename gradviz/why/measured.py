@@ -15,6 +15,7 @@ import torch
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import unread
 from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
+from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.words.speech import language, say, several, values_of
 from gradviz.words.words import Words
@@ -153,6 +154,7 @@ class Measured:
         self.returned = returned
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
+        self.statements = Statements.of(recording)  # the user's code that ran
         self.runs = self.watched_runs()
         self.run: Backward | None = self.runs[-1] if self.runs else None
         self.steps = {

@@ -1,14 +1,56 @@
-"""Softmax over one number: exactly 1, whatever goes in. Knows no torch."""
+"""Softmax over one number: exactly 1, whatever goes in; and over rows that a mask may have made
+infinite throughout. Knows no torch."""
 
 from __future__ import annotations
 
-from gradviz.graph.facts import Facts
+import re
+from collections.abc import Iterable, Set
+from typing import NamedTuple
+
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call
+from gradviz.names.frames import names_read
 from gradviz.names.written import dim_written
-from gradviz.why.handed_on import plain_name
+from gradviz.why.handed_on import computed, plain_name
 from gradviz.why.measured import numbers
 
 SOFTMAX = ("softmax", "log_softmax")
+_INF = re.compile(r"\binf(inity)?\b")  # in the code of what fills
+_FILLING = ("masked_fill", "where", "__setitem__")
+
+
+class MaskedRows(NamedTuple):
+    """A softmax, and the call that filled what goes in with an infinity."""
+
+    softmax: Call
+    mask: Call
+
+
+def masked_rows(
+    facts: Facts, calls: Iterable[Call], infinite: Set[str] = frozenset()
+) -> MaskedRows | None:
+    """Return the first softmax among some calls whose input was filled with an infinity, as the
+    code has it: of a row in which nothing else is left it gives NaN, and where +inf stands.
+
+    Args:
+        facts: of the recording.
+        calls: in their order.
+        infinite: variables that the code gives an infinity.
+    """
+    tensor, masks = facts.graph.tensor, list[Call]()
+    for call in calls:
+        names = names_read(call) if plain_name(call.function) in _FILLING else set()
+        if names and (_INF.search(code_of(call)) or not infinite.isdisjoint(names)):
+            masks.append(call)
+        if plain_name(call.function) not in SOFTMAX or not call.inputs:
+            continue
+        given = computed(facts, call.inputs[0])
+        memory = {tensor[given].storage_id, tensor[call.inputs[0]].storage_id} - {None}
+        for mask in reversed(masks):
+            filled = {tensor[i].storage_id for i in (*mask.inputs[:1], *mask.outputs)}
+            if given in mask.outputs or (mask.function.endswith("_") and memory & filled):
+                return MaskedRows(call, mask)
+    return None
 
 
 def runs_over_one(facts: Facts, call: Call) -> bool | None:

@@ -152,6 +152,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, dtypes_shapes_hooks.start_misshapen, of(Cause.GRADIENT_SHAPE)),
     Rule(ERROR, RAISED, returned_nan.returned_nan, of(Cause.NAN)),
     Rule(ERROR, RAISED, returned_nan.not_recorded, of(Cause.NAN)),
+    Rule(ERROR, RAISED, about_an_input.of_function, of(Cause.VIEW_IN_PLACE)),
     Rule(ERROR, RAISED, about_an_input.about_an_input),
     Rule(ERROR, RAISED, about_an_input.unknown),
     # --- one tensor has a gradient ----------------------------------------------------------------
@@ -186,8 +187,10 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, not_in_loss.unread, not_in_loss.unread_path),
     Rule(GRADIENT, MISSING, kept_off.kept_from_loss, kept_off.trained_by_another),
     Rule(GRADIENT, MISSING, kept_off.cleared_in_between, Gradients.should_be_filled),
+    Rule(GRADIENT, MISSING, cut.straight_through, Gradients.cut_off),
     Rule(GRADIENT, MISSING, cut.severed, Gradients.cut_off),
     Rule(GRADIENT, MISSING, cut.aliased, Gradients.should_be_filled),
+    Rule(GRADIENT, MISSING, not_in_loss.only_looked_at, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, rebuilt_from_value.left_torch, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.only_copied, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, cut.mixed, Gradients.should_be_filled),

@@ -1150,6 +1150,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="{it} was used, but nothing made from it goes into {loss}.",
         mend="add what was made from it to the loss, or call backward on its own loss.",
     ),
+    (Cause.CUT, "straight_through"): Answer(
+        verdict="{symptom}: {made} hands the gradient on to {to}, and none to {source}.",
+        why="{source} stands in detach() there: a straight-through output has the value of {source} and the gradient of {to}.",
+        mend="what is to train {it}: compute that part of {loss} from {source} itself, in the place of {result}; {result} as it is for the rest.",
+    ),
+    (Cause.NOT_IN_LOSS, "only_looked_at"): Answer(
+        verdict="{symptom}: {part} is in no loss; only its number is read.",
+        why="{loss} was made without {part}, and {read} stands after that backward: it looks at a number, and cuts nothing.",
+        mend="add {part} to {loss} before its backward, or call backward on it too.",
+    ),
     (Cause.NOT_IN_LOSS, "unread_result"): Answer(
         verdict="{symptom}: no recorded call takes it to {loss}.",
         why="{it} was used for {results:few}, and no call used {results:that|those} afterwards.",
@@ -1405,6 +1415,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
         mend="compute a new tensor instead; or make the view on the same side of no_grad as the write.",
     ),
+    (Cause.VIEW_IN_PLACE, "of_function"): Answer(
+        verdict="{code:begin} writes in place into what {function}, a custom Function, gave back as it came.",
+        why="its forward returns an input itself, so the result counts as a view of {input}, and its backward would be lost with that write.",
+        mend="compute a new tensor there (y = y * 2 for y *= 2); a forward that writes into its input in place marks it: ctx.mark_dirty(…).",
+    ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "raised"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
@@ -1488,6 +1503,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it. Likely, not proven: {names:few}.",
         mend="move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_().",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "likely_part"): Answer(
+        verdict="An optimizer was given a result instead of a leaf: likely {name}, a part of {whole:few}.",
+        why="{code} gives a view that is computed from {whole:few}, which {whole:requires|require} grad: it gets no .grad of its own, so no step could move it.",
+        mend="detach().clone().requires_grad_() of that part, in {code}, if it alone is to learn; or hand {whole:few} to the optimizer.",
     ),
     # what torch refuses: dtypes, shapes, hooks, a backward of the user's own
     (Cause.DTYPES_DIFFER, "raised"): Answer(
@@ -1611,6 +1631,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{node} gave up what it had saved in that backward; {second} needs it. Both go through the same graph.",
         mend="compute the loss anew before each backward, or retain_graph=True in the first.",
     ),
+    (Cause.SECOND_BACKWARD, "same_loss"): Answer(
+        verdict="backward() ran twice from the same {loss}: {first}, then {second}.",
+        why="one backward gives the whole gradient of {loss}, and frees its graph; the second would add the same once more.",
+        mend="leave one of the two out. If the gradient is to be there twice: compute the loss anew before each backward, or retain_graph=True in the first.",
+    ),
     (Cause.SECOND_BACKWARD, "shared"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}.",
@@ -1726,6 +1751,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, of which {name} is a copy.",
         mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
+    ),
+    (Cause.UNUSED_INPUT, "in_memory"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {twin}; {name} is a new tensor in the memory of {twin}, made beside it (Variable(…), detach()), and nothing was computed from it.",
+        mend="ask for {twin} itself.",
+    ),
+    (Cause.UNUSED_INPUT, "in_memory_of_untracked"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {twin}, which asks for no gradient; {name} is a new tensor in the memory of {twin}, made beside it (Variable(…), detach()), and nothing was computed from it.",
+        mend="{twin}.requires_grad_() before {root} is computed from it, and ask for {twin} itself.",
     ),
     (Cause.UNUSED_INPUT, "same_values"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2178,6 +2213,7 @@ SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
 
 # what keeps a forward finite: why/rules/sizes/advice.py
 ADVICE = {
+    "masked_row": "-1e9 in the place of the infinity in {code}; or -inf, and a mask that leaves at least one entry of each row.",
     "log_of_softmax": "F.log_softmax(…) in the place of {code}: far from the largest score softmax gives exactly 0 ({maker}, {place}), and the logarithm of 0 is infinite.",
     "log_of_sigmoid": "F.logsigmoid(x) in the place of log(sigmoid(x)), F.logsigmoid(-x) in that of log(1 - sigmoid(x)), or F.binary_cross_entropy_with_logits on the scores: far out sigmoid gives exactly 0 or 1 ({maker}, {place}), and the logarithm of 0 is infinite.",
     "clamp_at_one": "{bound} ({place}) is exactly 1 in float32, so that clamp lets a 1 through, and {code} is the logarithm of 0. Clamp further off: an eps of 1e-6.",
@@ -2217,6 +2253,8 @@ SMALL_PARTS = {
     "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
+    "softmax_before": "{code} gives NaN for a row that is -inf throughout, or in which +inf stands: {mask} fills it with an infinity.{seen}",
+    "got_and_sent": " {node} got {arrived} and sent {sent}.",
     "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",
     "softmax": "{function}() gives NaN for a row that is -inf throughout: {node} got {arrived} and sent {sent}.",
     "other_factor": "its other factor",
@@ -2275,6 +2313,16 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         verdict="{part} goes into {loss} as a number only: no gradient of it reaches {trained:few}.",
         why="{code}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
         mend="{mend} If only the number of {loss} is to show it, nothing is wrong.",
+    ),
+    (Cause.CONSTANT_SUMMAND, "of_the_fixed"): Answer(
+        verdict="{part} is a constant in {loss}: all of it is made from {source}, behind which nothing is trained.",
+        why="{cutter} keeps gradients off {trained:few}, which no optimizer has; and nothing that is trained goes into {part}.",
+        mend="{source} alone teaches nothing: compute {part} from an output of what is trained, too. If only the number of {loss} is to show it, nothing is wrong.",
+    ),
+    (Cause.CONSTANT_SUMMAND, "of_the_fixed_beside"): Answer(
+        verdict="{part} is a constant in {loss}: all of it is made from {source}, behind which nothing is trained.",
+        why="{cutter} keeps gradients off {trained:few}, which no optimizer has; {ready} has the same shape and is trained, and does not go into {part}.",
+        mend="{ready} in the place of one {source} in these lines, if {part} is to train what made {ready}. If only the number of {loss} is to show it, nothing is wrong.",
     ),
     (Cause.CONSTANT_SUMMAND, "new_leaf"): Answer(
         verdict="{part} goes into {loss} without a way to {trained:few}: its gradient ends in {code}.",
@@ -2371,6 +2419,14 @@ ACCOUNT = {
     "left": "{parts:list}; no step had used these gradients.",
     "left_alone": "{parts:list}; no step had used these gradients. So each step used the gradients of its own loss alone.",
     "left_by": "{loss} sent a gradient to {names} too, which was cleared ({clears:list})",
+    "started_with_itself": "{code} began with {loss} itself in the place of 1: every gradient is {loss} times as large, so it shrinks as {loss} does. If that is not meant: backward() with nothing in its parentheses.",
+    "row_left_out": "{row} gets no gradient where it is looked up: padding_idx={index}{at} keeps that row out, and it is not zero. If index {index} is no padding but an entry as the others: leave padding_idx out.",
+    "frozen_beside": "{frozen} is frozen ({place}), and nothing was computed with it; {other}, of the same class, was trained. If {other} is the one to freeze: freeze that there.",
+    "part_kept_off": "{part}, a part of {loss}, sends nothing to what {step} moves ({moved}): {cutter} takes {value} in as a value only ({at}). If that part is to train it: use there what was not cut off.",
+    "state_dropped": "{layer} is called without a state ({place}), so each call begins with zeros; {kept} is set to what it returns, and nothing reads it. If the state is to go on: {layer}(x, {kept}).",
+    "overwritten_unread": "{name} is given another value ({again}) before anything reads it: the loss that was computed there ({place}) trains nothing. If it is to train: a name of its own, added to the loss, or leave the second out.",
+    "decay_beside_zeros": "{code} changes entries of the gradient of {name}, and {optimizer}'s weight_decay {decay} moves every entry at each step, also where its gradient is 0 ({step}). If some are to stay: weight_decay=0.",
+    "eval_undone": "{layers} ran in training mode: {train} puts {n:it|them} back into it, after {code} ({place}) had switched {n:it|them} to evaluation mode. If {n:its|their} statistics are to stay: {code} after each such train(), or override train().",
     "in_no_loss_at_all": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: call backward on it, or add it to a loss.",
     "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
     "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",

@@ -1157,15 +1157,28 @@ two.backward()
     ),
 )
 fix_of_error(
-    "second_backward/same_graph",
+    "second_backward/same_loss",
     """
 w = torch.ones(2, requires_grad=True)
 loss = w.exp().sum()
 loss.backward()
 loss.backward()
 """,
+    ("leave one of the two out", "loss.backward()\nloss.backward()", "loss.backward()"),
     ("loss anew", "loss.backward()\nloss", "loss.backward()\nloss = w.exp().sum()\nloss"),
     ("retain_graph=True", "loss.backward()\nloss", "loss.backward(retain_graph=True)\nloss"),
+)
+fix_of_error(
+    "second_backward/same_graph",
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+loss = h.sum()
+loss.backward()
+h.backward(torch.ones(2))
+""",
+    ("loss anew", "h.backward", "h = w.exp()\nh.backward"),
+    ("retain_graph=True", "loss.backward()", "loss.backward(retain_graph=True)"),
 )
 fix_of_error(
     "second_backward/shared",
@@ -3528,6 +3541,122 @@ for _ in range(3):
     opt_d.step()
 """,
     ("opt_g.step() after loss.backward()", "opt_d.step()", "opt_d.step()\n    opt_g.step()"),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/likely_part",
+    """
+table = torch.ones(4, 2, requires_grad=True)
+part = table[1:3]
+opt = torch.optim.SGD([part], lr=0.1)
+""",
+    (
+        "detach().clone().requires_grad_()",
+        "table[1:3]",
+        "table[1:3].detach().clone().requires_grad_()",
+    ),
+    ("hand table to the optimizer", "[part]", "[table]"),
+)
+fix_of_error(
+    "unused_input/in_memory_of_untracked",
+    """
+net, x = nn.Linear(2, 1), torch.ones(3, 2)
+out = net(x).sum()
+torch.autograd.grad(out, torch.autograd.Variable(x, requires_grad=True))
+""",
+    (
+        "x.requires_grad_() before out is computed from it, and ask for x itself",
+        "out = net(x).sum()",
+        "x.requires_grad_()\nout = net(x).sum()",
+        "torch.autograd.Variable(x, requires_grad=True)",
+        "x",
+    ),
+)
+fix_of_error(
+    "unused_input/in_memory",
+    """
+net, x = nn.Linear(2, 1), torch.ones(3, 2, requires_grad=True)
+out = net(x).sum()
+torch.autograd.grad(out, x.detach().requires_grad_())
+""",
+    ("ask for x itself", "x.detach().requires_grad_()", "x"),
+)
+fix_of_error(
+    "view_in_place/of_function",
+    """
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+y = Same.apply(torch.ones(2, requires_grad=True) * 3)
+y *= 2
+y.sum().backward()
+""",
+    ("compute a new tensor there", "y *= 2", "y = y * 2"),
+)
+fix(
+    "cut/straight_through",
+    "table",
+    "table.weight.grad is not None",
+    """
+table, enc = nn.Embedding(4, 2), nn.Linear(2, 2)
+z_e = enc(torch.ones(3, 2))
+z = table(torch.tensor([0, 1, 2]))
+z_q = z_e + (z - z_e).detach()
+loss = (z_q - 1).pow(2).mean() + (z_q - z_e.detach()).pow(2).mean()
+loss.backward()
+""",
+    (
+        "compute that part of loss from z itself, in the place of z_q",
+        "(z_q - z_e.detach())",
+        "(z - z_e.detach())",
+    ),
+)
+fix(
+    "not_in_loss/only_looked_at",
+    "two",
+    "two.weight.grad is not None",
+    """
+one, two = nn.Linear(2, 1), nn.Linear(2, 1)
+a, b = one(torch.ones(3, 2)).mean(), two(torch.ones(3, 2)).mean()
+loss = sum([a, b][:1])
+loss.backward()
+print(a.item(), b.item())
+""",
+    ("add b to loss before its backward", "loss.backward()", "loss = loss + b\nloss.backward()"),
+    ("call backward on it too", "loss.backward()", "loss.backward()\nb.backward()"),
+)
+FIXED_TEACHER = """
+teacher, student = nn.Linear(2, 3), nn.Linear(2, 3)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+x = torch.ones(4, 2)
+with torch.no_grad():
+    known = teacher(x)
+out = student(x)
+soft = (known.softmax(-1) - known.log_softmax(-1)).pow(2).mean()
+loss = soft + out.pow(2).mean()
+loss.backward()
+opt.step()
+"""
+fix(
+    "constant_summand/of_the_fixed_beside",
+    "student, loss",
+    "soft.requires_grad",
+    FIXED_TEACHER,
+    ("out in the place of one known in these lines", "known.log_softmax", "out.log_softmax"),
+)
+fix(
+    "constant_summand/of_the_fixed",
+    "student, loss",
+    "soft.requires_grad",
+    FIXED_TEACHER.replace("nn.Linear(2, 3)\n", "nn.Linear(2, 6)\n"),
+    (
+        "compute soft from an output of what is trained, too",
+        "known.log_softmax",
+        "out[:, :3].log_softmax",
+    ),
 )
 
 

@@ -2,9 +2,9 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind``, ``real_blind2``, ``real_blind3``, ``real_blind4`` and ``real_blind5`` (each
-kept aside, and run once; of the fourth one half and later the other) and ``real_blind6`` (kept aside,
-not run yet) has for each; the ``healthy`` of the third and of those after it hold more programs that
-look odd and are meant so:
+kept aside, and run once; of the fourth one half and later the other), ``real_blind6`` (kept aside,
+not run yet) and ``real_learn6`` (to work with, collected later) has for each; the ``healthy`` of the
+third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -101,8 +101,11 @@ ASKED = (
     "real_blind4/healthy",
     "real_blind5",
     "real_blind5/healthy",
+    "real_learn6",
+    "real_learn6/healthy",
 )
-OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5 = map(questions, ASKED)
+SETS = {folder: questions(folder) for folder in ASKED}
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5, *LEARN6 = SETS.values()
 NOT_ASKED = ("real_blind6", "real_blind6/healthy")
 BLIND6, HEALTHY6 = map(questions, NOT_ASKED)
 ALL = [question for folder in (*ASKED, *NOT_ASKED) for question in questions(folder)]
@@ -193,7 +196,8 @@ def test_the_questions_are_many_and_six_sets_are_kept_aside() -> None:
     assert len(HEALTHY5) >= 12
     assert len(BLIND6) >= 40
     assert len(HEALTHY6) >= 14
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6)
+    assert [len(part) >= least for part, least in zip(LEARN6, (40, 8), strict=True)] == [True, True]
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *LEARN6[1])
     assert {question.kind for question in healthy} == {"healthy"}
     kinds = Counter(question.kind for question in ALL)
     assert kinds["silent"] * 2 >= len(ALL)

@@ -15,12 +15,19 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
+from gradviz.why.account.decay_beside_zeros import decay_beside_zeros
+from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
+from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.module_hooks import inputs_without_gradient
+from gradviz.why.account.padding import rows_left_out
+from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.rates import rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.started import started_with_itself
+from gradviz.why.account.states_dropped import states_dropped
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.values import Values
 from gradviz.why.explanation import Explanation, lines_of
@@ -72,12 +79,19 @@ def _remarks(case: Case) -> Iterator[Remark]:
     words = Words(case.graph)
     steps = Steps(case.training, words, case.statements.functions_called("step"))
     trained = {used.leaf for used in steps.used}
+    yield from parts_kept_off(Facts.of(case.graph), words, steps)
     yield from steps.remarks()
     yield from Code(Facts.of(case.graph), words, case.statements).remarks()
     live = case.live_state
     yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
     yield from Forward(Facts.of(case.graph), words).remarks()
     yield from Copies(Facts.of(case.graph), words, trained).remarks()
+    yield from started_with_itself(Facts.of(case.graph), words)
+    yield from rows_left_out(case)
+    yield from frozen_beside(case)
+    yield from states_dropped(case)
+    yield from eval_undone(case)
+    yield from decay_beside_zeros(case)
     yield from rates(case)
     yield from settings(case)
     yield from loss_values(case)

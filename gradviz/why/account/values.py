@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Graph, Node, NodeKind, Tensor
+from gradviz.graph.training import line_of
+from gradviz.names.frames import frames
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.called_losses import LOSS, MEASURED
 from gradviz.why.account.remark import Remark, Weight
@@ -43,6 +45,7 @@ class Values:
     def remarks(self) -> Iterator[Remark]:
         """Yield what is to be told of them."""
         yield from self.in_no_loss()
+        yield from self.overwritten()
         yield from self.handed_on()
         yield from self.factors_that_cancel()
         yield from self.softmax_again()
@@ -63,6 +66,32 @@ class Values:
             is_loss = bool(LOSS.search(state.code_name)) and state.former is None
             if is_loss or (begun < maker.id and self._is_unread(state)):
                 yield from self._unused(state, maker, is_loss=is_loss)
+
+    def overwritten(self) -> Iterator[Remark]:
+        """Tell of losses whose name was given to another result before anything read them: of each
+        line the last."""
+        bound = [t for t in self.graph.tensors if t.code_name and t.id in self.facts.maker]
+        met = self.facts.reachable({r for b in self.graph.backwards for r in b.roots})
+        found = dict[object, Remark]()
+        for state, again in _next_of_name(bound):
+            maker, next_maker = self.facts.maker[state.id], self.facts.maker[again.id]
+            edge = state.gradient_edge
+            unread = not self.facts.readers.get(state.object_id) and state.former is not None
+            unread = unread and edge is not None and edge.node_id not in met
+            is_loss = bool(LOSS.search(state.code_name)) and single(state)
+            if unread and is_loss and state.requires_grad and _in_one_block(maker, next_maker):
+                found[line_of(maker)] = Remark(
+                    Weight.WEIGHTY,
+                    "overwritten_unread",
+                    {
+                        "name": state.code_name,
+                        "place": self.words.where(maker),
+                        "again": self.words.where(next_maker),
+                    },
+                    (maker, next_maker),
+                    frozenset({state.object_id}),
+                )
+        yield from found.values()
 
     def _results(self) -> Iterator[Tensor]:
         """Yield the named results of calls, as they are in the end."""
@@ -211,6 +240,27 @@ class Values:
                     (before, call),
                 )
                 return
+
+
+def _next_of_name(bound: Iterable[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each of some results with the next one that was given its name."""
+    last = dict[str, Tensor]()
+    for state in bound:
+        before = last.get(state.code_name)
+        if before is not None and before.object_id != state.object_id:
+            yield before, state
+        last[state.code_name] = state
+
+
+def _in_one_block(first: Call, second: Call) -> bool:
+    """Say whether two calls stand in one scope, the second below the first: in a loop the first
+    line would stand below the second."""
+    one, other = frames(first)[:1], frames(second)[:1]
+    if not one or not other:
+        return False
+    return (one[0].file, one[0].scope) == (other[0].file, other[0].scope) and (
+        one[0].line < other[0].line
+    )
 
 
 def _with_helpers(methods: Mapping[str, ast.FunctionDef], name: str) -> list[ast.FunctionDef]:

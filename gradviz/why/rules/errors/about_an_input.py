@@ -32,6 +32,32 @@ def unknown(failure: Failure) -> Explanation:
     )
 
 
+def of_function(failure: Failure) -> Explanation | None:
+    """Tell of a write in place into what a custom Function returned as it was given."""
+    tensor = blamed(failure, Cause.VIEW_IN_PLACE)
+    maker = failure.facts.maker.get(tensor.id) if tensor else None
+    if tensor is None or maker is None or not maker.function.endswith(".apply"):
+        return None
+    same = [t for t in map(failure.graph.tensor.get, maker.inputs) if t and _is_view_of(tensor, t)]
+    if not same:
+        return None
+    return failure.answer(
+        Cause.VIEW_IN_PLACE,
+        "of_function",
+        calls=[maker, failure.call],
+        tensors=[tensor, same[0]],
+        code=failure.code(failure.call) or say("raised.call"),
+        function=maker.function.removesuffix(".apply"),
+        input=failure.name(same[0]),
+    )
+
+
+def _is_view_of(tensor: Tensor, other: Tensor) -> bool:
+    """Say whether a tensor has the memory and the shape of another one."""
+    alike = (tensor.storage_id, tensor.shape) == (other.storage_id, other.shape)
+    return alike and tensor.storage_id is not None
+
+
 def about_an_input(failure: Failure) -> Explanation | None:
     """Tell what is wrong with an input of the call, where no more is known."""
     if failure.cause is None:

@@ -7,12 +7,25 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Tensor
 from gradviz.why import messages
 from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import KEEPING
 from gradviz.why.rules.errors.failure import Failure, call_at
 
 
 def results_like_parameters(failure: Failure) -> Explanation | None:
     """Name the results that look like parameters: no recorded call raises this error."""
     results = [t for t in failure.facts.latest_state.values() if like_a_parameter(failure, t)]
+    if not results and (part := last_part_of_a_leaf(failure)) is not None:
+        return failure.answer(
+            Cause.NON_LEAF_IN_OPTIMIZER,
+            "likely_part",
+            calls=[failure.facts.maker[part.id]],
+            tensors=[part],
+            sure=Sure.LIKELY,
+            more=(),
+            name=failure.name(part),
+            code=failure.code(failure.facts.maker[part.id]),
+            whole=failure.names(failure.facts.leaves_reached(part.id)),
+        )
     if not results:
         return None
     return failure.answer(
@@ -24,6 +37,19 @@ def results_like_parameters(failure: Failure) -> Explanation | None:
         more=(),
         names=failure.names(results),
     )
+
+
+def last_part_of_a_leaf(failure: Failure) -> Tensor | None:
+    """Return the last result that is a part of a leaf which requires grad, or that in another
+    shape, and that nothing was computed from."""
+    parts = [
+        t
+        for t in failure.facts.latest_state.values()
+        if t.is_leaf is False and t.requires_grad and t.id not in failure.facts.read_ids
+        if (maker := failure.facts.maker.get(t.id)) and maker.function in KEEPING and maker.inputs
+        if failure.graph.tensor[maker.inputs[0]].is_leaf
+    ]
+    return max(parts, key=lambda t: t.id, default=None)
 
 
 def like_a_parameter(failure: Failure, tensor: Tensor) -> bool:

@@ -331,6 +331,28 @@ def freed_unseen(failure: Failure) -> Explanation:
     )
 
 
+def _called_twice(failure: Failure, node: Node, first: Call) -> Explanation | None:
+    """Tell that two statements go backward from one and the same loss, each by the innermost
+    statement that the other does not have in common with it: both may call one helper."""
+    assert failure.call is not None
+    pairs = zip(frames(first), frames(failure.call), strict=False)
+    depth = next((d for d, (one, other) in enumerate(pairs) if one[:2] != other[:2]), None)
+    if depth is None or not failure.inputs:
+        return None
+    places = [place_at(first, depth), place_at(failure.call, depth)]
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "same_loss",
+        calls=places,
+        also_at=[first],
+        tensors=failure.inputs[:1],
+        nodes=[node],
+        loss=failure.name(failure.inputs[0]),
+        first=failure.written(places[0]),
+        second=failure.written(places[1]),
+    )
+
+
 # what only takes parts of a value
 _PARTS = frozenset({"chunk", "split", "unbind"})
 
@@ -344,6 +366,8 @@ def run_twice(failure: Failure) -> Explanation | None:
     first = failure.graph.call[earlier.call_id]
     shared = failure.shared(earlier.ran)
     same = set(failure.run.roots) <= set(earlier.ran)
+    if failure.run.roots == earlier.roots and (twice := _called_twice(failure, node, first)):
+        return twice
     behind = objects(t for s in shared for t in failure.facts.leaves_reached(s.id))
     stepped = bool(written_between(failure, first) & behind)
     whole = [computed(failure.facts, t.id, _PARTS) for t in shared[:1]]

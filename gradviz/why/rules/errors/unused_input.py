@@ -142,6 +142,16 @@ def input_of_another(failure: Failure) -> Explanation | None:
         return None
     root = failure.inputs[0]
     used = failure.facts.ancestors([root.id])
+    if (in_memory := _in_memory_of(failure, tensor, used)) is not None:
+        return failure.answer(
+            Cause.UNUSED_INPUT,
+            "in_memory" if in_memory.requires_grad else "in_memory_of_untracked",
+            calls=[failure.call],
+            tensors=[tensor, in_memory],
+            name=name_of(failure, tensor),
+            root=failure.name(root),
+            twin=failure.name(in_memory),
+        )
     original = original_of(failure, tensor, used)
     twin = original or same_values_as(failure, tensor, used)
     return failure.answer(
@@ -155,6 +165,16 @@ def input_of_another(failure: Failure) -> Explanation | None:
         twin=failure.name(twin),
         values=tensor.values,
     )
+
+
+def _in_memory_of(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | None:
+    """Return a used tensor in whose memory this one lies, as a leaf of its own: what
+    ``Variable(x, requires_grad=True)`` or ``x.detach().requires_grad_()`` gives."""
+    if tensor.storage_id is None or tensor.is_leaf is not True:
+        return None
+    sharing = failure.facts.in_memory.get(tensor.storage_id, ())
+    others = (t for t in sharing if t.id in used and t.shape == tensor.shape)
+    return next((t for t in others if t.object_id != tensor.object_id), None)
 
 
 def twins(failure: Failure, tensor: Tensor, used: set[int]) -> list[Tensor]:

@@ -38,6 +38,51 @@ def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
     return cut(gradients, asked, cuts, behind=True) if cuts else None
 
 
+_WITH_ANOTHER = {"add", "add_", "sub"}  # x + (z - x).detach()
+
+
+def straight_through(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that only a straight-through output of it goes on: ``x + (z - x).detach()`` has the
+    value of z and the gradient of x."""
+    cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))
+    passed = [_handed_past(gradients, cut) for cut in cuts]
+    if not passed or any(one is None for one in passed):
+        return None
+    (source, to, call), words = passed[-1] or (0, 0, None), gradients.words
+    assert call is not None
+    return gradients.answer(
+        asked,
+        Cause.CUT,
+        "straight_through",
+        calls=[call],
+        cuts=cuts,
+        checked=("frozen", "never_tracked", "not_in_loss"),
+        tensors=[source, call.outputs[0]],
+        made=words.code(call),
+        source=words.name(source),
+        to=words.name(to),
+        result=words.name(call.outputs[0]),
+    )
+
+
+def _handed_past(gradients: Gradients, cut: Cut) -> tuple[int, int, Call] | None:
+    """Return what a straight-through output takes its value from, what it hands its gradient to,
+    and the call that made it."""
+    facts, tensor = gradients.facts, gradients.graph.tensor
+    maker = facts.maker.get(cut.input_id)
+    plain = cut.reason in (CutReason.DETACH, CutReason.DATA)
+    if not plain or maker is None or maker.function != "sub":
+        return None
+    if len(maker.inputs) != 2:
+        return None
+    source, to = maker.inputs
+    for call in facts.calls_reading.get(cut.output_id or -1, ()):
+        others = [tensor[i].object_id for i in call.inputs if i != cut.output_id]
+        if call.function in _WITH_ANOTHER and others == [tensor[to].object_id]:
+            return source, to, call
+    return None
+
+
 def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between the loss and it."""
     cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))

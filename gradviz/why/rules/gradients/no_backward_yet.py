@@ -76,10 +76,12 @@ def no_backward_from_loss(gradients: Gradients, asked: Asked) -> Explanation | N
     """Tell that no backward has run from the loss."""
     if not gradients.recorded:
         return None
+    maker = gradients.flow.maker(gradients.losses[-1]) if gradients.losses else None
     return gradients.answer(
         asked,
         Cause.NO_BACKWARD_YET,
         "not_from_loss_unsure" if gradients.unspent else "not_from_loss",
+        calls=[] if maker is None else [maker],
         unsure=gradients.unspent,
     )
 

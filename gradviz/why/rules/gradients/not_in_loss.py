@@ -7,7 +7,7 @@ import re
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
-from gradviz.graph.records import Call, Tensor
+from gradviz.graph.records import Call, CutReason, Tensor
 from gradviz.graph.training import Did, line_of
 from gradviz.names.frames import names_bound
 from gradviz.why.explanation import Explanation
@@ -16,6 +16,8 @@ from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.words.speech import say
 
+# what reads numbers, and computes nothing with them
+_LOOKS = {"item", "__float__", "tolist", "numpy", "__format__", "__repr__"}
 # writes that leave the values as they are
 _NOT_MOVING = ("grad", "requires_grad", "requires_grad_", "retain_grad")
 
@@ -192,6 +194,49 @@ def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:
         checked=CHECKED_IN_LOSS[1:] if gradients.flow.cuts_after(asked.tensor_id) else None,
         results=[bound_name(gradients, t) for t in unread],
     )
+
+
+def only_looked_at(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that of all that was made from it only numbers were read, each time after the backward
+    in which they could have been: ``print(loss2.item())``."""
+    if not (_cut_by_looks_alone(gradients, asked) and (looked := _looked_at(gradients, asked))):
+        return None
+    value, reader = looked[-1]
+    maker = gradients.facts.maker[value.id]
+    loss = gradients.flow.maker(gradients.losses[-1]) if gradients.losses else None
+    return gradients.answer(
+        asked,
+        Cause.NOT_IN_LOSS,
+        "only_looked_at",
+        calls=[maker] if loss is None else [maker, loss],
+        tensors=[value.id],
+        part=gradients.words.name(value.id),
+        read=gradients.words.at(reader),
+    )
+
+
+def _cut_by_looks_alone(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether nothing but looks at numbers cuts what was made from a tensor."""
+    cuts = gradients.flow.cuts_after(asked.tensor_id)
+    return all(c.reason is CutReason.COPIED_OUT and c.output_id is None for c in cuts)
+
+
+def _looked_at(gradients: Gradients, asked: Asked) -> list[tuple[Tensor, Call]]:
+    """Return the results with which all ways from a tensor end, each with the call that looked at
+    it; none where one end was not looked at, or before a backward that it could have been in."""
+    facts, found = gradients.facts, list[tuple[Tensor, Call]]()
+    connected = gradients.connected(asked)
+    for state in (gradients.graph.tensor[i] for i in sorted(connected) if i in facts.maker):
+        readers = facts.calls_reading.get(state.id, [])
+        if any(not connected.isdisjoint(c.outputs) for c in readers):
+            continue
+        made = facts.maker[state.id].id
+        looks = [c for c in readers if c.function in _LOOKS]
+        begun = any(made < i < c.id for c in looks[:1] for i in facts.backward_calls)
+        if not begun or len(looks) < len(readers):
+            return []
+        found.append((state, looks[0]))
+    return found
 
 
 def unread_results(gradients: Gradients, asked: Asked) -> list[Tensor]:

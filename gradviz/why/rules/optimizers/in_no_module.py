@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import torch
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Source, Tensor
+from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import makes_parameter, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.words.speech import several
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -54,6 +57,7 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
 def _alone(case: Case, names: str, new: Mapping[int, Tensor]) -> Explanation:
     """Tell of parameters that nothing of a module holds."""
     anew = _made_in_methods(case, {state.code_name for state in new.values()})
+    names, anew = (names, anew) if anew else _made_in_functions(case, new, names)
     return case.answer(
         Cause.NOT_MOVED,
         "made_anew" if anew else "in_no_module",
@@ -76,6 +80,38 @@ def _made_in_methods(case: Case, names: set[str]) -> list[tuple[Source, str]]:
         if isinstance(target, ast.Name)
     }
     return [found[name] for name in sorted(names)] if names and names <= found.keys() else []
+
+
+def _made_in_functions(
+    case: Case, new: Mapping[int, Tensor], names: str
+) -> tuple[str, list[tuple[Source, str]]]:
+    """Return what parameters are called that a function makes within an expression, and where, with
+    the function; only of those of whose line several were recorded."""
+    lines = _lines_of_new_leaves(case)
+    readers = [case.paths.facts.first_reader.get(_first(case, state)) for state in new.values()]
+    again = {c.source[:2] for c in readers if c and c.source and lines[line_of(c)] > 1}
+    found = dict[str, tuple[Source, str]]()
+    for file, node in case.statements.nodes(ast.Call):
+        place, function = source_of(file, node), scope_of(node)
+        in_function = getattr(function, "name", "__init__") != "__init__"
+        if in_function and makes_parameter(node) and place[:2] in again:
+            found.setdefault(ast.unparse(node), (place, function.name))
+    if len(found) != len(new):
+        return names, []
+    return several([*found]), [*found.values()]
+
+
+def _lines_of_new_leaves(case: Case) -> Counter[object]:
+    """Return how many leaves were first read at each line."""
+    first = (states[0] for states in case.paths.facts.states.values())
+    leaves = (t for t in first if t.is_leaf and t.requires_grad)
+    readers = (case.paths.facts.first_reader.get(t.id) for t in leaves)
+    return Counter(line_of(call) for call in readers if call is not None)
+
+
+def _first(case: Case, state: Tensor) -> int:
+    """Return the id of the first state of the same tensor."""
+    return case.paths.facts.states[state.object_id][0].id
 
 
 def _method_around(node: Any) -> str:

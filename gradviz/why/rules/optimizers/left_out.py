@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Source, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.paths import Paths
 from gradviz.why.rules.optimizers.unused_group import last_filled, unused_group
+from gradviz.why.subjects import held_by
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -51,11 +52,12 @@ def left_out_of(
     """
     group = unused_group({i: trained[i] for i in left})
     place = last_filled(case.statements, group.owner) if group else None
+    makers = [] if group else _made_without(case, trained)
     return case.answer(
         Cause.NOT_MOVED if group else Cause.LEFT_OUT,
         "group_unused" if group else "left_out",
         tensor_ids=[state.id for state in left.values() if state],
-        statements=[place] if place else [],
+        statements=[place] if place else makers,
         names=pattern([case.title(trained[i], say("entry.a_parameter")) for i in left]),
         n=len(left),
         all=len(trained),
@@ -64,6 +66,12 @@ def left_out_of(
         group=group.code if group else "",
         variable=group.owner if group else "",
     )
+
+
+def _made_without(case: Case, trained: Mapping[int, Any]) -> list[Source]:
+    """Return where the optimizers are made that hold others of some parameters."""
+    holding = [o for o in case.known_optimizers if not trained.keys().isdisjoint(held_by([o]))]
+    return [place for optimizer in holding for place in case.where_made(optimizer)]
 
 
 def states_with_gradient(

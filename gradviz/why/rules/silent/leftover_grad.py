@@ -28,7 +28,7 @@ def leftovers(asked: Silent) -> Iterator[Explanation]:
     for known_name, p in frozen_with_gradient(asked).values():
         steps_seen = stepped(asked, p)
         reason = reason_moved(asked, p, steps_seen)
-        if not reason:
+        if not reason or (not steps_seen and _is_frozen_in_turns(asked, p)):
             continue
         state = asked.recording.find(p) if asked.recording is not None else None
         reasons.append(reason)
@@ -91,6 +91,17 @@ def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
         if frozen and by_step and not event.alias:
             steps.append(call)
     return steps
+
+
+def _is_frozen_in_turns(asked: Silent, tensor: torch.Tensor) -> bool:
+    """Say whether the recorded code switched a weight on again after it was frozen, as a GAN does
+    with its discriminator: then it is on when its own step comes."""
+    object_id, states = asked.object_of(tensor), asked.graph.tensor
+    writes = () if object_id is None else asked.facts.writes_by_object.get(object_id, ())
+    return any(
+        states[e.before_id].requires_grad is False and states[e.after_id].requires_grad
+        for e in writes
+    )
 
 
 def _is_nonzero(tensor: torch.Tensor | None) -> bool:

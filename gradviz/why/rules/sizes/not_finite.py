@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from gradviz.graph.findings import Cause, Sure
@@ -17,7 +19,7 @@ from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import advice
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
-from gradviz.why.softmaxes import SOFTMAX
+from gradviz.why.softmaxes import SOFTMAX, masked_rows
 from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"
@@ -28,6 +30,7 @@ RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
 RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 MOST_SUSPECTS = 4
+_INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
 
@@ -97,6 +100,9 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     nan = any(map(math.isnan, sizes.lost(run)))
     value = "NaN" if nan else "inf"
     call, made_it = first_result(sizes, run, math.isnan if nan else math.isinf)
+    by_mask = None if made_it else _of_masked_rows(sizes, cause, broken, run, [], "")
+    if by_mask is not None:
+        return by_mask
     if call is None and (point := likely_point(sizes, run)) is not None:
         return likely_made(sizes, cause, broken, run, point, value)
     if call is None:
@@ -147,6 +153,8 @@ def likely_made(
     sizes: Sizes, cause: Cause, broken: str, run: Backward, point: Point, value: str
 ) -> Explanation:
     """Tell where a forward of large tensors likely stopped being finite."""
+    if (by_mask := _by_masked_rows(sizes, cause, broken, run, point)) is not None:
+        return by_mask
     why = say("small.forward_likely", value=value, why=at_point(sizes, point))
     return sizes.answer(
         cause,
@@ -225,6 +233,10 @@ def by_factor(
     """Blame what the gradient was multiplied by: the forward had made it, or was given it."""
     node = sizes.graph.node[factor.step.event.node_id]
     tensor_id = factor.tensor_id
+    if factor.maker is not None and plain_name(factor.maker.function) in SOFTMAX:
+        by_mask = _of_masked_rows(sizes, cause, broken, run, [node.id], "")
+        if by_mask is not None:
+            return by_mask
     name = say("small.other_factor") if tensor_id is None else sizes.words.name(tensor_id)
     why = say(
         "small.made_by_factor",
@@ -268,6 +280,8 @@ def made_at(
         places = list(map(sizes.words.at, others))
         why.append(say("small.others_too", others=places, n=len(places)))
     nodes = [point.node.id]
+    if (masked := _by_masked_rows(sizes, cause, broken, run, point)) is not None:
+        return masked
     calls = [call for call in (point.call, *others) if call is not None] if others else []
     if point.masked_by is not None and point.values:
         chooser = point.masked_by.function
@@ -284,6 +298,57 @@ def made_at(
     )
     advised = advice(sizes.facts, sizes.words, [point.call] if point.call is not None else [])
     return answer if advised is None else answer._replace(mend=advised.mend)
+
+
+def _by_masked_rows(
+    sizes: Sizes, cause: Cause, broken: str, run: Backward, point: Point
+) -> Explanation | None:
+    """Blame a softmax whose input a mask filled with an infinity, where a softmax sent what is not
+    finite: its derivative is finite wherever its result is."""
+    function = plain_name(point.call.function) if point.call is not None else ""
+    if function not in (*SOFTMAX, "cross_entropy") or point.values:
+        return None
+    seen = say(
+        "small.got_and_sent",
+        node=point.node.name,
+        arrived=point.step.arrived_words,
+        sent=point.step.sent_words,
+    )
+    return _of_masked_rows(sizes, cause, broken, run, [point.node.id], seen)
+
+
+def _of_masked_rows(
+    sizes: Sizes, cause: Cause, broken: str, run: Backward, nodes: list[int], seen: str
+) -> Explanation | None:
+    """Tell of a softmax on the way to a loss whose input a mask filled with an infinity."""
+    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    before = [c for c in sizes.graph.calls[: run.call_id] if not c.bookkeeping]
+    on_the_way = [c for c in before if c.function.endswith("_") or behind & {*c.outputs}]
+    rows = masked_rows(sizes.facts, on_the_way, _infinite_names(sizes))
+    if rows is None:
+        return None
+    softmax, mask = sizes.words.at(rows.softmax), sizes.words.at(rows.mask)
+    why = say("small.softmax_before", code=softmax, mask=mask, seen=seen)
+    answer = sizes.answer(
+        cause,
+        "forward_call",
+        calls=[rows.mask, rows.softmax],
+        nodes=nodes,
+        sure=Sure.LIKELY,
+        broken=broken,
+        why=[in_backward(sizes, run, why)],
+    )
+    return answer._replace(mend=say("advice.masked_row", code=mask))
+
+
+def _infinite_names(sizes: Sizes) -> set[str]:
+    """Return the variables that the code gives an infinity."""
+    return {
+        target.id
+        for _, node in sizes.statements.nodes(ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and _INFINITE.search(ast.unparse(node.value))
+    }
 
 
 def why_broken(sizes: Sizes, point: Point) -> str:

@@ -69,8 +69,9 @@ def _in_eval(asked: Silent, root: Module) -> list[str]:
     """Return the names of the layers that work otherwise in eval mode, of a module that never ran
     in another one."""
     calls = [c for c in asked.graph.module_calls if c.module_id == root.id]
-    if any(c.training for c in calls if not c.path):
-        return []
+    by_parts = any(c.training and c.kind.startswith(_MODAL) for c in calls)
+    if by_parts or any(c.training for c in calls if not c.path):
+        return []  # a layer that is in train mode there was put into it: the modes are chosen
     return _modal_in_eval(asked, root)
 
 

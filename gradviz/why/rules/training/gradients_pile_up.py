@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.names.frames import frames
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
 
@@ -25,7 +26,8 @@ def piled_up(asked: Silent) -> Explanation | None:
     if not piles:
         return None
     most = max(piles.values(), key=lambda pile: len(pile.added))
-    backward, step = most.added[-1].call, most.step.call
+    step = most.step.call
+    backward = _first_before(step, [moment.call for moment in most.added])
     by_hand = not step.bookkeeping
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
@@ -37,6 +39,23 @@ def piled_up(asked: Silent) -> Explanation | None:
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
     )
+
+
+def _first_before(step: Call, backwards: list[Call]) -> Call:
+    """Return the backward that stands first above a step in its function; the last that ran where
+    none does."""
+    above = [
+        call
+        for call in backwards
+        if (one := frames(call)[:1])
+        and (other := frames(step)[:1])
+        and (one[0].file, one[0].scope) == (other[0].file, other[0].scope)
+        and one[0].line < other[0].line
+    ]
+    last = above[-1] if above else backwards[-1]
+    same = [call for call in above if line_of(call) == line_of(last)]
+    in_iteration = above[-(len(above) // len(same)) :] if same else []
+    return min(in_iteration, key=lambda call: frames(call)[0].line, default=last)
 
 
 def broken_by_a_step(case: Case, found: Explanation) -> bool:

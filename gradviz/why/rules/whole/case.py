@@ -143,16 +143,25 @@ class Case(Losses):
         told = targets.without_copied(self, told, self.gradients)
         told = targets.trained_apart(self, told, self.gradients)
         told = targets.in_turn(told, self.gradients)
-        held = held_by(self.known_optimizers)
-        if self.in_particular or not held or not any(e.cause.level is Level.FINE for _, e in told):
+        alone = self._held_by_none()
+        if self.in_particular or not alone or not any(_is_fine(e) for _, e in told):
             return told
-        alone = {i for own, i in self.ids.items() if own not in held}
         off = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
         return [
             (a, e)
             for a, e in told
             if not (a.tensor_id in alone and e.cuts and {c.reason for c in e.cuts} <= off)
         ]
+
+    def _held_by_none(self) -> set[int | None]:
+        """Return the ids of what no optimizer has, of those that a variable holds and those that
+        stepped; none where no optimizer is known."""
+        held, of_steps = held_by(self.known_optimizers), {*self.graph.held}
+        if not held and not of_steps:
+            return set()
+        tensor = self.graph.tensor
+        found = {i for own, i in self.ids.items() if own not in held}
+        return {i for i in found if i is None or tensor[i].object_id not in of_steps}
 
     @cached_property
     def untracked(self) -> list[Any]:
@@ -493,6 +502,11 @@ def _all_zeros(found: Explanation) -> bool:
     """Say whether an answer is about zeros whose origin is not, or not all, proven."""
     unproven = found.cause in (Cause.ZERO_GRADIENT, Cause.NOT_KNOWN)
     return unproven and found.form in ("zero", "cancels")
+
+
+def _is_fine(answer: Explanation) -> bool:
+    """Say whether an answer names no fault."""
+    return answer.cause.level is Level.FINE
 
 
 def _holds_what_was_written(gradients: Gradients) -> bool:

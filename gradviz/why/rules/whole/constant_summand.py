@@ -27,6 +27,8 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
         part = next((p for p in parts if concerns(case, loss, p)), None)
         if part is None:
             continue
+        if fixed := of_the_fixed(case, loss, part):
+            return fixed
         first = part.cuts[0]
         trained = {t.id: words.name(t.id) for c in part.cuts for t in lost(case, c)}
         return case.answer(
@@ -44,6 +46,48 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
             mend=repair(first, case.graph),
         )
     return None
+
+
+def of_the_fixed(case: Case, loss: int, part: Constant) -> Explanation | None:
+    """Tell of a part that was made from what no optimizer has, as a teacher's answers are, and from
+    nothing else."""
+    facts, words, held = Facts.of(case.graph), Words(case.graph), {*case.graph.held}
+    cuts = Flow(case.graph, [loss]).cuts_behind(part.call.outputs) or part.cuts
+    leaves = {t.object_id: t for c in (*cuts, *part.cuts) for t in lost(case, c)}
+    if not held or not held.isdisjoint(leaves) or any(c.output_id is None for c in part.cuts):
+        return None
+    source = case.graph.tensor[part.cuts[-1].output_id or 0]
+    reading = lines_once(facts.readers.get(source.object_id, [part.call]))
+    ready = _like(case, source, loss)
+    beside = "" if ready is None else words.name(ready.id)
+    return case.answer(
+        Cause.CONSTANT_SUMMAND,
+        "of_the_fixed_beside" if beside else "of_the_fixed",
+        calls=reading,
+        cuts=part.cuts,
+        also_at=[part.call],
+        tensor_ids=[loss],
+        loss=words.name(loss),
+        part=part.name,
+        source=words.name(source.id),
+        cutter=reason_of(part.cuts[0]),
+        trained=list(dict.fromkeys(words.name(t.id) for t in leaves.values())),
+        ready=beside,
+    )
+
+
+def _like(case: Case, source: Tensor, loss: int) -> Tensor | None:
+    """Return the one named result on the way to a loss that has the shape of another and is made
+    from what an optimizer has."""
+    facts, held = Facts.of(case.graph), {*case.graph.held}
+    behind = facts.ancestors([loss])
+    alike = [
+        t
+        for t in case.graph.tensors
+        if t.id in behind and t.shape == source.shape and t.name and t.id in facts.maker
+        if t.requires_grad and any(leaf.object_id in held for leaf in facts.leaves_reached(t.id))
+    ]
+    return alike[0] if len({t.object_id for t in alike}) == 1 else None
 
 
 def new_leaf(case: Case, found: Explanation) -> Explanation | None:
