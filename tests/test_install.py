@@ -299,6 +299,36 @@ def test_wheel_draws_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -
     assert "function mountBook(" in (tmp_path / "steps.html").read_text("utf-8")
 
 
+SAVE = """
+import asyncio, json, pathlib, nbformat
+from jupyter_core.utils import ensure_async
+from jupyter_server.serverapp import ServerApp
+from gradviz.live.still import VIEW, marked
+
+output = nbformat.v4.new_output(
+    "display_data", data={VIEW: {"model_id": "1"}, "text/html": "<img>"}, metadata=marked()
+)
+book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("rec", outputs=[output])])
+server = ServerApp()
+server.initialize(["--no-browser", "--allow-root", "--port=0", "--ServerApp.root_dir=."])
+saving = server.contents_manager.save({"type": "notebook", "content": book}, "saved.ipynb")
+asyncio.run(ensure_async(saving))
+(cell,) = json.loads(pathlib.Path("saved.ipynb").read_text("utf-8"))["cells"]
+print(*cell["outputs"][0]["data"])
+"""
+
+
+def test_a_jupyter_server_beside_the_wheel_saves_pictures_unasked(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who installs it by pip has no ``make lab``, which configures its server."""
+    monkeypatch.setenv("HOME", str(tmp_path))  # where the server's own files go
+    (tmp_path / "save.py").write_text(SAVE)
+    done = run(environment(tmp_path, wheel), "save.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["text/html"]
+
+
 def pins() -> dict[str, Requirement]:
     """What requirements.txt, requirements-dev.txt and constraints.txt pin for the Python that runs
     this."""

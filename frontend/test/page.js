@@ -69,6 +69,7 @@ export function press(element, key, more = {}) {
 export function pack(book) {
   const pieces = [];
   const cut = (text) => text.split(/(?=<g )|(?<=\n)/).map((piece) => pieces.push(piece) - 1);
-  const states = book.states.map((state) => ({ ...state, svg: cut(state.svg), text: cut(state.text) }));
+  const svg = (text) => [pieces.push("") - 1, ...cut(text)]; // its ids begin with nothing
+  const states = book.states.map((state) => ({ ...state, svg: svg(state.svg), text: cut(state.text) }));
   return deflateSync(JSON.stringify({ ...book, states, pieces }));
 }

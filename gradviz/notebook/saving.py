@@ -1,8 +1,9 @@
 """What a Jupyter server does when it saves a notebook: the pictures stay, the live views go.
 
-In ``jupyter_server_config.py``, also of a hub:
-``c.ContentsManager.pre_save_hook = "gradviz.notebook.saving.keep_pictures"``;
-beside another hook: ``jupyter server extension enable gradviz.notebook.saving``.
+A server in whose environment gradviz is installed does so by itself: ``server_config/`` names this
+module as an extension. An editable install does not bring that file; there, in
+``jupyter_server_config.py``, also of a hub:
+``c.ContentsManager.pre_save_hook = "gradviz.notebook.saving.keep_pictures"``.
 NOTE [what a saved notebook holds] in ``live/still.py`` says why.
 """
 

@@ -9,6 +9,7 @@ import html.parser
 import json
 import re
 import zlib
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,24 @@ import torch
 import gradviz as gv
 from gradviz.live.export import export
 from gradviz.picture.figure import Figure
-from gradviz.picture.packed import LONG, packed
+from gradviz.picture.packed import DRAWN, LONG, packed
 from gradviz.picture.page import page
 from gradviz.picture.state import state
+
+# numbers as Graphviz writes them, at both ends of what it may write, and others
+PATHS = [
+    f'<path fill="none" d="{drawn}" />\n'
+    for drawn in (
+        "M64.86,-100.73C64.86,-100.73 82.86,-100.73 82.9,0 -0.01,0.1 12000.5,-3 0,0",
+        "M0,0C0,0 0,0 0,0",
+        "M-0,0C1,1 1,1 1,1",
+        "M1.50,0C1,1 1,1 1,1",
+        "M1.125,0C1,1 1,1 1,1",
+        "M1e3,0C1,1 1,1 1,1",
+        "M1,1L2,2",
+    )
+]
+
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -104,8 +120,30 @@ def unpacked(data: bytes) -> Any:
     pieces = book.pop("pieces")
     for one in book["states"]:
         for part in {*LONG} & one.keys():
-            one[part] = "".join(pieces[place] for place in one[part])
+            lines = [pieces[place] for place in one[part]]
+            one[part] = drawn(*lines) if part in DRAWN else "".join(lines)
     return book
+
+
+def drawn(prefix: str, *lines: str) -> str:
+    """Restore a picture."""
+    begin = f'<g id="{prefix}' if prefix else '<g id="~'
+    return "".join(with_points(re.sub('^<g id="~', begin, line)) for line in lines)
+
+
+def with_points(line: str) -> str:
+    """Restore the path of a line of a picture."""
+
+    def shown(hundredths: int) -> str:
+        return str(hundredths / 100).removesuffix(".0")
+
+    def path(steps: re.Match[str]) -> str:
+        numbers = [int(step) for step in steps[1].split()]
+        along = [accumulate(numbers[0::2]), accumulate(numbers[1::2])]
+        first, *points = (f"{shown(x)},{shown(y)}" for x, y in zip(*along, strict=True))
+        return f' d="M{first}C{" ".join(points)}"'
+
+    return re.sub(r' d="~([-\d ]+)"', path, line) if line.startswith("<path ") else line
 
 
 def test_what_states_repeat_stands_once() -> None:
@@ -117,7 +155,18 @@ def test_what_states_repeat_stands_once() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n" * 50, "<g " * 40, "⟦é⟧ " * 30 + "\n", "x" * 39, "x" * 40, '"$pieces": [0]\n' * 5],
+    [
+        "",
+        "\n" * 50,
+        "<g " * 40,
+        "⟦é⟧ " * 30 + "\n",
+        "x" * 39,
+        "x" * 40,
+        '"$pieces": [0]\n' * 5,
+        *PATHS,
+        '<g id="g0123abcd-n0">\n<g id="g0123abcd-n1">\n<g id="gffffffff-n1">\n',
+        '<g id="~n0">\n',
+    ],
 )
 def test_any_text_is_restored(text: str) -> None:
     book = {"title": text, "states": [{"svg": text, "text": text + "x"}, {"svg": "", "text": text}]}

@@ -136,13 +136,13 @@ function writeTold(element, told) {
   if (!isSame2) element.replaceChildren(...pieces);
 }
 function tellPieces({ text, code }) {
-  let at = 0;
+  let at2 = 0;
   const pieces = code.flatMap(([start, end]) => {
-    const before = text.slice(at, start);
-    at = end;
+    const before = text.slice(at2, start);
+    at2 = end;
     return [before, makeElement("code", {}, text.slice(start, end))];
   });
-  return [...pieces, text.slice(at)].filter((piece) => piece !== "");
+  return [...pieces, text.slice(at2)].filter((piece) => piece !== "");
 }
 function markCurrent(element, current) {
   if (current) element.setAttribute("aria-current", current);
@@ -498,12 +498,12 @@ function findChanges(before, after) {
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => marks.has(id) ? [key] : []);
   const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [sayDrawn(seen)] : [];
+  const drawn2 = isNamed ? [sayDrawn(seen)] : [];
   if (before.columns || after.columns) {
     return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
   const { cells, texts, kept } = findTableChanges(before, after);
-  return { marks, cells, texts: texts.length ? texts : drawn, kept, isCompared: true };
+  return { marks, cells, texts: texts.length ? texts : drawn2, kept, isCompared: true };
 }
 function areStrangers(before, after) {
   const keys = new Set(Object.values(before).map(({ key }) => key));
@@ -678,10 +678,10 @@ function makeCode(el, prefix, chooser) {
     const isSmall = NUMBER + PADDING + longest() * letter > width;
     el.classList.toggle("gv-small", isSmall);
     el.classList.toggle("gv-narrow", width < NARROW);
-    const at = NUMBER + columns * letter * (isSmall ? 12 / 13 : 1) + SIDE_GAP;
+    const at2 = NUMBER + columns * letter * (isSmall ? 12 / 13 : 1) + SIDE_GAP;
     const first = lines.values().next().value;
     el.classList.add("gv-beside");
-    const fits = (line) => at + line.slot.scrollWidth + (line === first ? RESET : 8) <= width;
+    const fits = (line) => at2 + line.slot.scrollWidth + (line === first ? RESET : 8) <= width;
     const isBeside = slots.length > 0 && !isSmall && slots.every(fits);
     for (const { slot, number } of slots) {
       const end = NUMBER + (code.columns?.[number] ?? columns) * letter + 14 + slot.scrollWidth;
@@ -691,7 +691,7 @@ function makeCode(el, prefix, chooser) {
     }
     el.classList.toggle("gv-beside", isBeside);
     keepRows(isSmall && !isBeside ? Math.floor((width - NUMBER - PADDING) / (letter * 12 / 13)) : Infinity);
-    list.style.setProperty("--gv-at", `${Math.round(at)}px`);
+    list.style.setProperty("--gv-at", `${Math.round(at2)}px`);
   }
   function keepRows(most) {
     for (const { source, number, text } of lines.values()) {
@@ -2647,16 +2647,36 @@ function embed() {
 }
 
 // src/packed.js
-var LONG = ["svg", "narrow", "text"];
+var DRAWN = ["svg", "narrow"];
+var LONG = ["text"];
+var ID = '<g id="';
 async function unpackBook(bytes) {
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const { pieces, ...book } = await new Response(inflated).json();
+  const lines = pieces.map(withPoints);
   for (const state of book.states) {
-    for (const part of LONG.filter((name) => name in state)) {
-      state[part] = state[part].map((place) => pieces[place]).join("");
-    }
+    for (const part of DRAWN.filter((name) => name in state)) state[part] = drawn(state[part], lines);
+    for (const part of LONG.filter((name) => name in state)) state[part] = at(state[part], pieces).join("");
   }
   return book;
+}
+function at(places, pieces) {
+  return places.map((place) => pieces[place]);
+}
+function drawn(places, pieces) {
+  const [prefix, ...lines] = at(places, pieces);
+  if (!prefix) return lines.join("");
+  return lines.map((line) => line.startsWith(`${ID}~`) ? ID + prefix + line.slice(ID.length + 1) : line).join("");
+}
+function withPoints(line) {
+  return line.startsWith("<path ") ? line.replace(/ d="~([-\d ]+)"/, (_, steps) => ` d="${pathOf(steps)}"`) : line;
+}
+function pathOf(steps) {
+  const numbers = steps.split(" ").map(Number);
+  for (let i = 2; i < numbers.length; i += 1) numbers[i] += numbers[i - 2];
+  const points = [];
+  for (let i = 0; i < numbers.length; i += 2) points.push(`${numbers[i] / 100},${numbers[i + 1] / 100}`);
+  return `M${points[0]}C${points.slice(1).join(" ")}`;
 }
 
 // src/printing.js
