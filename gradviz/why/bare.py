@@ -199,6 +199,9 @@ def _raised_at(shown: Explanation, error: str, place: Source | None) -> Explanat
     if "NoneType" in error and shown.cause in _MAY_BE_NONE:
         lines += lines_of((), [place] if place else [])
         mend = say("bare.either", first=mend) if mend else say("bare.skip")
+    elif "NoneType" in error and shown.cause is Cause.FROZEN:
+        lines += lines_of((), [place] if place else [])
+        mend = say("bare.frozen_skip", first=mend)
     return shown._replace(
         more=(at_place if where else say("bare.raised", error=error), *shown.more),
         mend=mend,
@@ -210,10 +213,28 @@ def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:
     """Tell of the tensors of which the failing line speaks."""
     for look in found:
         others = () if bare.recording is not None else bare.losses
-        told = bare.ask(look.tensor, *others, grads=[look.tensor], names={look.word: look.tensor})
+        named = _by_path(bare, [look.tensor])
+        told = named.ask(look.tensor, *others, grads=[look.tensor], names={look.word: look.tensor})
         if told is not None and told.cause.level is not Level.FINE:
             return told
     return None
+
+
+def _by_path(bare: Bare, tensors: Sequence[Any]) -> Bare:
+    """Return the same question, with those of some tensors that a model has called by their place
+    in it: that says more than the variable of a loop."""
+    wanted = set(map(id, tensors))
+    paths = {
+        f"{name}.{path}": parameter
+        for name, model in _outermost_modules(bare.names).items()
+        for path, parameter in read(partial(_named_parameters, model)) or ()
+        if id(parameter) in wanted
+    }
+    return bare._replace(names={**paths, **bare.names})
+
+
+def _named_parameters(model: torch.nn.Module) -> list[tuple[str, Any]]:
+    return [*model.named_parameters()]
 
 
 # --- gradients ------------------------------------------------------------------------------------
@@ -262,14 +283,20 @@ def _of_looked(bare: Bare) -> Explanation | None:
     if not odd:
         return None
     words = {word: t for word, t in bare.looked.items() if word.isidentifier()}
-    recording = bare.recording
-    if recording is not None and all(recording.find(t) is None for t in odd):
+    if bare.recording is not None and not _has_at_hand(bare.recording, odd):
         bare = bare._replace(recording=None)
     others = () if bare.recording is not None else bare.losses
-    told = bare.ask(*odd, *others, grads=odd, names={**words, **bare.models})
+    named = _by_path(bare, odd) if bare.error is not None else bare
+    told = named.ask(*odd, *others, grads=odd, names={**words, **bare.models})
     if told is None or (told.cause.level is Level.FINE and not _is_frozen_unsaid(told)):
         return None
     return told
+
+
+def _has_at_hand(recording: Recorded, tensors: Sequence[Any]) -> bool:
+    """Say whether recorded code met one of some tensors, or looked at one itself."""
+    looked = {id(t) for t, _ in recording.looked_at()}
+    return any(id(t) in looked or recording.find(t) is not None for t in tensors)
 
 
 def _is_frozen_unsaid(answer: Explanation) -> bool:

@@ -3,9 +3,10 @@ to the loss is walked again as if the cut were mended. Knows no torch."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
 from gradviz.graph.redo import Obstacle, obstacles_after
 from gradviz.why.messages import in_sample, repair
@@ -15,6 +16,7 @@ from gradviz.words.words import Words
 MOST = 2  # further obstacles that are told
 _INDEXING = frozenset("gather index_select take take_along_dim embedding scatter".split())
 _OF_CLASSES = frozenset("cross_entropy nll_loss".split())
+_COMPARING = frozenset("gt ge lt le __gt__ __ge__ __lt__ __le__ greater less".split())
 _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 
 
@@ -52,8 +54,46 @@ def as_cut(obstacle: Obstacle) -> Cut:
 def fix_alone(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of one call that cuts, whatever else stands in the way."""
     if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
-        return say("mend.index")
+        return _mask_mend(cut, graph) or say("mend.index")
     return repair(cut, graph)
+
+
+def _mask_mend(cut: Cut, graph: Graph) -> str:
+    """Return what to write instead of choosing the values of one tensor by comparing two; "" where
+    that is not what a cut is."""
+    call, facts = graph.call[cut.call_id], Facts.of(graph)
+    compared = comparison_in(code_of(call)) if call.function in _COMPARING else None
+    readers = [] if cut.output_id is None else facts.calls_reading.get(cut.output_id, [])
+    chosen = [
+        reader
+        for reader in readers
+        if reader.function == "__getitem__" and reader.inputs[1:] == (cut.output_id,)
+    ]
+    if compared is None or not chosen:
+        return ""
+    words = Words(graph)
+    left, right = compared
+    return say("mend.mask", left=left, right=right, values=words.name(chosen[0].inputs[0]))
+
+
+def comparison_in(code: str) -> tuple[str, str] | None:
+    """Return the larger and the smaller side of the one comparison that an expression or the
+    statement that binds it is; None for anything else.
+
+    >>> comparison_in("a > b"), comparison_in("mask = x.abs() <= 0.5"), comparison_in("f(a)")
+    (('a', 'b'), ('0.5', 'x.abs()'), None)
+    """
+    try:
+        node = ast.parse(code).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.Compare) or len(value.ops) != 1:
+        return None
+    sides = ast.unparse(value.left), ast.unparse(value.comparators[0])
+    if isinstance(value.ops[0], (ast.Gt, ast.GtE)):
+        return sides
+    return sides[::-1] if isinstance(value.ops[0], (ast.Lt, ast.LtE)) else None
 
 
 def is_index(tensor_id: int | None, facts: Facts) -> bool:

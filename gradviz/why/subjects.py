@@ -227,11 +227,24 @@ class Subjects:
     # --- the graph --------------------------------------------------------------------------------
 
     def was_seen_by(self, recording: Recorded | None) -> bool:
-        """Say whether a recording met every loss, and any of what was given at all."""
+        """Say whether a recording met every loss, and any of what was given at all, or could have
+        met it: what its code looked at, or what stands beside something that it met."""
         if recording is None:
             return False
         met = [recording.find(t) is not None for t in self.given]
-        return all(met[: len(self.losses)]) and (any(met) or not met)
+        if any(met) or not met:
+            return all(met[: len(self.losses)])
+        return not self.losses and self.passed_by(recording)
+
+    def passed_by(self, recording: Recorded) -> bool:
+        """Say whether recorded code had what was given at hand, and no call read it: its ``.grad``
+        was looked at, or other parameters of its module were used."""
+        given = set(map(id, self.given))
+        if not given.isdisjoint(id(t) for t, _ in recording.looked_at()):
+            return True
+        own = [parameters_of(module) for module in self.known_modules]
+        every = [p for row in own if not given.isdisjoint(map(id, row)) for p in row]
+        return any(recording.find(p) is not None for p in every)
 
     @property
     def has_unused_recording(self) -> bool:

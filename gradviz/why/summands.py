@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Set
+from functools import cached_property
 from typing import NamedTuple
 
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Tensor
+from gradviz.names.frames import frames, names_bound
 from gradviz.why.handed_on import LINEAR, TOGETHER, named_before
 from gradviz.why.paths import REMADE, Paths
 from gradviz.words.words import Words
 
 # a sum of what goes in; of these each summand may be a number instead of a tensor
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__"}
+
+
+# the end of a statement that takes the number of a tensor
+GIVES_NUMBER = re.compile(r"\.(detach\(\)|data)(\.cpu\(\))?\.(item|tolist|numpy)\(\)$")
 
 
 class Constant(NamedTuple):
@@ -23,11 +30,13 @@ class Constant(NamedTuple):
         name: what it is called.
         call: the call that added it, or made it.
         cuts: the cuts by which it lost its history.
+        taken: the whole statement that took its number out of torch, where no call shows that.
     """
 
     name: str
     call: Call
     cuts: list[Cut]
+    taken: Call | None = None
 
 
 class Summands:
@@ -80,8 +89,10 @@ class Summands:
                 named = named_before(self.facts, tensor_id)
                 yield Constant(self.words.name(named), self.facts.maker.get(named, call), cuts)
         for call in self.adding:
-            for cut in self.numbers_added(call):
-                yield Constant(self.words.name(cut.input_id), call, [cut])
+            for cut, out in self.numbers_added(call):
+                whole = out.source != self.graph.call[cut.call_id].source
+                name = names_bound(out)[0] if whole else self.words.name(cut.input_id)
+                yield Constant(name, call, [cut], out if whole else None)
 
     def new_leaves(self) -> Iterator[Constant]:
         """Yield the parts whose gradient ends in a tensor that was made of numbers after values
@@ -129,14 +140,41 @@ class Summands:
         behind = self.facts.ancestors([tensor_id])
         return not behind.isdisjoint(self.tracked)
 
-    def numbers_added(self, call: Call) -> list[Cut]:
-        """Return the cuts by which a number left torch that a call adds: ``a + b.item()``."""
+    def numbers_added(self, call: Call) -> list[tuple[Cut, Call]]:
+        """Return the cuts by which a number left torch that a call adds, each with the call that
+        gave it: ``a + b.item()``."""
         if call.function not in SUMS or len(call.inputs) != 1:
             return []
-        cuts = [c for c in self.facts.real_cuts if c.output_id is None and c.call_id < call.id]
-        gone = [c for c in cuts if c.reason is CutReason.COPIED_OUT]
         # the first that uses it: a * b.item() + 1 scales by it
-        return [c for c in gone if self.paths.reader_of(self.graph.call[c.call_id]) == call]
+        return [
+            (cut, out)
+            for cut, out in self.copied_out
+            if out.id < call.id and self.paths.reader_of(out) == call
+        ]
+
+    @cached_property
+    def copied_out(self) -> list[tuple[Cut, Call]]:
+        """The cuts by which a number left torch, each with the call that gave it: ``b.item()``; of
+        ``a = b.detach().item()``, where no call is recorded for ``item()``, the whole statement."""
+        found = []
+        for cut in self.facts.real_cuts:
+            call = self.graph.call[cut.call_id]
+            if cut.output_id is None:
+                found += [(cut, call)] if cut.reason is CutReason.COPIED_OUT else []
+            elif cut.output_id not in self.facts.read_ids:
+                whole = _statement_around(call)
+                found += [(cut, whole)] if whole is not None else []
+        return found
+
+
+def _statement_around(call: Call) -> Call | None:
+    """Return a call as the statement that takes its number out of torch and gives that one name;
+    None where that is not what stands there."""
+    code = frames(call)[0].code if frames(call) else ""
+    if call.source is None or not GIVES_NUMBER.search(code):
+        return None
+    whole = call._replace(source=call.source._replace(code=code))
+    return whole if len(names_bound(whole)) == 1 else None
 
 
 def single(tensor: Tensor) -> bool:

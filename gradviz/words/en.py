@@ -770,6 +770,7 @@ MEND = {
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
     "integer_dtype": "stay in a floating-point dtype on the way to the loss.",
     "copied_out": "stay in torch: no item(), numpy(), torch.tensor(t) or Variable(t) on the way to the loss.",
+    "number_taken": "add the tensor itself, without detach() and without item() or numpy().",
     # … by what its statement does with the number
     "stack": "put the tensor itself into {list}, without item(), float() or tolist(), and join the list with torch.stack({list}) or torch.cat({list}), not with torch.tensor.",
     "add_tensors": "add the tensor itself to {total}, without item() or float(), and call backward on that sum: no torch.tensor around it.",
@@ -782,6 +783,7 @@ MEND = {
     "checkpoint_result": "use_reentrant=False, or return the tensors themselves, alone or in a tuple.",
     "sample": "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad).",
     # where whole numbers choose entries of a tensor
+    "mask": "a comparison has no gradient: weigh the values by a smooth step in its place, e.g. torch.sigmoid(({left} - {right}) / t) * {values}, t a small number.",
     "index": "an index has no gradient: weigh the entries with floats instead, e.g. torch.softmax(scores, -1) @ entries.",
     # where one mend alone would give no gradient yet
     "in_series": "{first} That alone gives no gradient yet. {others:sentences}",
@@ -800,6 +802,7 @@ BARE = {
     "raised_at": "{place}: it raised {error}",
     # what the failing line can do where a gradient may well be None
     "skip": "where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
+    "frozen_skip": "if it is meant to stay as it is, leave it out in that line: if p.requires_grad. {first:cap}",
     "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
 }
 
@@ -1276,7 +1279,7 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.ZERO_GRADIENT, "both_zero"): Answer(
         verdict="{grad} stays exactly 0: {it} and its factor {factors:few} are both all zeros.",
         why="The gradient of one factor of a product is multiplied by the other: with both at zero neither ever gets one, and no step moves them.",
-        mend="begin one of them with numbers other than zero, and only one at zero (LoRA: nn.init.kaiming_uniform_ for A, zeros for B), after whatever sets all weights to zero.",
+        mend="begin {it} with numbers other than zero, after whatever sets all weights to zero; {factors:few} may begin at zero (LoRA: nn.init.kaiming_uniform_ for A, zeros for B).",
     ),
     (Cause.ZERO_GRADIENT, "zeroed"): Answer(
         verdict="{symptom}: they were written after the last backward.",
@@ -1348,7 +1351,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NEVER_TRACKED, "raised"): Answer(
         verdict="autograd.grad was asked for the gradient of {name}, which does not require grad.",
         why="no gradient is computed for what does not require grad.",
-        mend="{it}.requires_grad_() before the forward, and not on a copy made afterwards.",
+        mend="if {it} is to learn: {it}.requires_grad_() before the forward, and not on a copy made afterwards; if not, ask for the others only, and zip the gradients with these: [p for p in … if p.requires_grad].",
     ),
     (Cause.INFERENCE_TENSOR, "raised"): Answer(
         verdict="{name:begin} was made in inference_mode; {code} needs an ordinary tensor.",
@@ -1535,6 +1538,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="backward has to return one gradient for each argument of forward (ctx apart), in their order.",
         mend="return {expected:one value|# values} there: None for each argument that needs no gradient.",
     ),
+    (Cause.CUSTOM_BACKWARD, "no_return"): Answer(
+        verdict="{name}.backward() has no return, so it gives None; forward has {expected:one argument|# arguments}.",
+        why="backward has to return one gradient for each argument of forward (ctx apart), in their order.",
+        mend="return {expected:the gradient|# gradients} at its end, in the order of forward's arguments ({arguments:commas}): None for each argument that needs no gradient.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "shape_of"): Answer(
+        verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
+        why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
+        mend="give {value} the shape {expected}: zeros where {argument} has no effect, a sum over what was broadcast; or hand in {argument} of shape {got}.",
+    ),
     (Cause.CUSTOM_BACKWARD, "shape"): Answer(
         verdict="{name}.backward() returned a gradient that does not have the shape of its input.",
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
@@ -1661,6 +1674,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}.",
         mend="{targets} = {values} before that line reads it: the next iteration starts from the value only.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_in_steps"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}. {owner} ran more than once since, so a detach in there would cut between these steps too.",
+        mend="after each backward: for m in {owner}.modules(): if hasattr(m, '{attribute}'): {own_targets} = {own_values}; or begin each iteration with new ones.",
     ),
     (Cause.SECOND_BACKWARD, "carried_elsewhere"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
@@ -1902,6 +1920,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="what register_full_backward_hook's function returns takes the place of the gradients of the module's inputs.",
         mend="if that is not meant: handle.remove() before the forward, or let the hook return None.",
     ),
+    (Cause.FROZEN, "only_off"): Answer(
+        verdict="{names} are frozen, and an optimizer holds them: {code} can switch requires_grad off, and never on again.",
+        why="it stands under if {condition}, which is false of all that is frozen already.",
+        mend="leave if {condition} out, so that it is reached for every parameter.",
+    ),
     (Cause.FREEZE_WITHOUT_EFFECT, "on_module"): Answer(
         verdict="{names}: {attribute} = {value} has no effect: on a module it is an attribute that autograd does not read.",
         why="only the flags of its parameters count, and these are as they were.",
@@ -1941,6 +1964,16 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="No step used the gradients of {names}: each of {backwards} backwards was cleared before one.",
         why="{clear} took them away, and nothing moved the parameters in between.",
         mend="optimizer.step() (with its parentheses) after loss.backward(), and before zero_grad().",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "step_not_run"): Answer(
+        verdict="No step used the gradients of {names}: {step} did not run, and each of {backwards} backwards was cleared.",
+        why="it stands in the branch of {condition} that was not taken; nothing else moved the parameters.",
+        mend="call {step} in either case, after loss.backward() and before zero_grad().",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "other_stepped"): Answer(
+        verdict="No step used the gradients of {names}: {other} ran in the place of {step}, and each of {backwards} backwards was cleared.",
+        why="{step} stands in the branch of {condition} that was not taken. A scheduler's step changes the learning rate and moves no parameter.",
+        mend="call {step} in either case, and {other} after it.",
     ),
     (Cause.EVAL_MODE, "stepped"): Answer(
         verdict="{module} is trained in eval mode: {layers:few} {n:does|do} not work as in training.",
@@ -2429,6 +2462,10 @@ ACCOUNT = {
     "eval_undone": "{layers} ran in training mode: {train} puts {n:it|them} back into it, after {code} ({place}) had switched {n:it|them} to evaluation mode. If {n:its|their} statistics are to stay: {code} after each such train(), or override train().",
     "in_no_loss_at_all": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: call backward on it, or add it to a loss.",
     "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
+    "chosen_off": "{names}: no gradient comes there, as the program chooses it: if {switch} ({place}) the same call runs with gradients off. If it is to learn: let {switch} be false.",
+    "hits_counted": "{part} counts predictions that are right ({place}) and goes into {loss} as a number: it changes the value of {loss}, and no gradient; the rest of {loss} trains as it would alone.",
+    "scaled_and_handed_on": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}). If that is not meant: multiply the gradient by the derivative of {scales} there.",
+    "kept_in_vain": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}): {unread:list}, which forward keeps for it, {unread:is|are} never read there. If that is not meant: multiply the gradient by the derivative of {scales} there, by means of {unread:list}.",
     "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",
     "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
     "falls": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} If {early} is to learn as fast: ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
@@ -2484,6 +2521,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No call of this run used {names}.",
         why="the forward of {owner} ran and does not call {names}.",
         mend="call {n:it|them} in forward; or, where {n:it is|they are} not needed, leave {n:its|their} creation out of __init__.",
+    ),
+    (Cause.BRANCH_NOT_TAKEN, "not_read"): Answer(
+        verdict="No call of this run used {names}.",
+        why="{owner} ran, and no call there read {names}.",
+        mend="use {n:it|them} in forward; or, where {n:it is|they are} not needed, leave {n:its|their} creation out of __init__.",
     ),
     (Cause.NOT_MOVED, "holds_twins"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",

@@ -200,7 +200,24 @@ a, b = (nn.Parameter(torch.zeros(2, 2)) for _ in range(2))
 loss = (torch.ones(1, 2) @ a @ b).sum()
 loss.backward()
 """,
-    ("begin one of them", "loss = ", "nn.init.kaiming_uniform_(a)\nloss = "),
+    ("begin a with numbers other than zero", "loss = ", "nn.init.kaiming_uniform_(a)\nloss = "),
+)
+fix(
+    "zero_gradient/both_zero",
+    "first.weight, second.weight",
+    "second.weight.grad.any()",
+    """
+first, second = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
+nn.init.zeros_(first.weight)
+nn.init.zeros_(second.weight)
+loss = (1 + second(torch.relu(first(torch.ones(1, 2))))).pow(2).sum()
+loss.backward()
+""",
+    (
+        "begin first.weight with numbers other than zero",
+        "loss = ",
+        "nn.init.ones_(first.weight)\nloss = ",
+    ),
 )
 fix(
     "not_in_loss/result_in_no_loss",
@@ -816,6 +833,7 @@ loss = (x * w).sum()
 torch.autograd.grad(loss, x)
 """,
     ("x.requires_grad_() before", "loss =", "x.requires_grad_()\nloss ="),
+    ("ask for the others only", "torch.autograd.grad(loss, x)", "torch.autograd.grad(loss, w)"),
 )
 fix_of_error(
     "inference_tensor/raised",
@@ -1035,7 +1053,7 @@ fix_of_error(
 )
 fix_of_error(
     "custom_backward/shape",
-    FUNCTION.replace("RETURNED", "torch.ones(3), None"),
+    FUNCTION.replace("RETURNED", "tuple([torch.ones(3), None])"),
     ("of the input's shape", "torch.ones(3), None", "g * ctx.factor, None"),
 )
 fix_of_error(
@@ -2876,6 +2894,160 @@ loss = main + penalty
 loss.backward()
 """,
     ("leave detach() out", "(w * 3).sum().detach()", "(w * 3).sum()"),
+)
+fix_of_error(
+    "custom_backward/no_return",
+    FUNCTION.replace("return RETURNED", "of_x = g * ctx.factor"),
+    (
+        "return 2 gradients at its end, in the order of forward's arguments (x, factor)",
+        "of_x = g * ctx.factor",
+        "of_x = g * ctx.factor\n        return of_x, None",
+    ),
+)
+fix_of_error(
+    "custom_backward/shape_of",
+    FUNCTION.replace("return RETURNED", "of_x = g.new_zeros(1)\n        return of_x, None"),
+    (
+        "give of_x the shape [2]",
+        "g.new_zeros(1)",
+        "g.new_zeros(2)",
+    ),
+    (
+        "or hand in x of shape [1]",
+        "w = torch.ones(2",
+        "w = torch.ones(1",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_in_steps",
+    """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.h = nn.Linear(3, 3), torch.zeros(1, 3)
+    def forward(self, x):
+        self.h = self.layer(x + self.h).tanh()
+        return self.h
+net = nn.Sequential(Cell(), Cell())
+for i in range(3):
+    loss = sum(net(x).sum() for x in torch.ones(4, 1, 3))
+    loss.backward()
+""",
+    (
+        "for m in net.modules(): if hasattr(m, 'h'): m.h = m.h.detach()",
+        "    loss.backward()\n",
+        "    loss.backward()\n    for m in net.modules():\n"
+        "        if hasattr(m, 'h'): m.h = m.h.detach()\n",
+    ),
+)
+fix(
+    "constant_summand/summand",
+    "w, loss",
+    "not w.grad.equal(2 * torch.ones(2))",  # more than the gradient of main
+    """
+w = torch.ones(2, requires_grad=True)
+main = w.pow(2).sum()
+penalty = (w * 3).sum().detach().item()
+loss = main + penalty
+loss.backward()
+""",
+    ("without detach() and without item()", ".detach().item()", ""),
+    cut="number_taken",
+)
+fix(
+    "cut/severed",
+    "limit",
+    "limit.grad is not None and limit.grad != 0",
+    """
+values, limit = torch.tensor([3.0, 4.0, 5.0], requires_grad=True), torch.tensor(4.5, requires_grad=True)
+loss = values[values > limit].sum()
+loss.backward()
+""",
+    (
+        "torch.sigmoid((values - limit) / t) * values",
+        "values[values > limit]",
+        "(torch.sigmoid((values - limit) / 0.5) * values)",
+    ),
+    cut="mask",
+)
+fix(
+    "cleared_too_often/step_not_run",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w, warm = torch.ones(2, requires_grad=True), False
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    w.sum().backward()
+    if warm:
+        opt.step()
+""",
+    ("call opt.step() in either case", "    if warm:\n        opt.step()", "    opt.step()"),
+)
+fix(
+    "cleared_too_often/other_stepped",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w, decays = torch.ones(2, requires_grad=True), True
+opt = torch.optim.SGD([w], lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(opt, 1)
+for _ in range(3):
+    opt.zero_grad()
+    w.sum().backward()
+    if decays:
+        scheduler.step()
+    else:
+        opt.step()
+""",
+    (
+        "call opt.step() in either case, and scheduler.step() after it",
+        "    if decays:\n        scheduler.step()\n    else:\n        opt.step()",
+        "    opt.step()\n    if decays:\n        scheduler.step()",
+    ),
+)
+fix(
+    "frozen/only_off",
+    "net, opt",
+    "net.weight.requires_grad",
+    """
+def learns(module, whether):
+    for p in module.parameters():
+        if p.requires_grad:
+            p.requires_grad = whether
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+learns(net, False)
+learns(net, True)
+head = nn.Linear(1, 1)
+opt.add_param_group({"params": [*head.parameters()]})
+loss = head(net(torch.ones(1, 2))).sum()
+loss.backward()
+opt.step()
+""",
+    (
+        "leave if p.requires_grad out",
+        "        if p.requires_grad:\n            p.requires_grad = whether",
+        "        p.requires_grad = whether",
+    ),
+)
+fix(
+    "branch_not_taken/not_read",
+    "net",
+    "net.scale.grad is not None",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+        self.scale = nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        return self.layer(x)
+net = Net()
+net(torch.ones(1, 2)).sum().backward()
+""",
+    ("use it in forward", "return self.layer(x)", "return self.layer(x) * self.scale"),
 )
 POLICY = """
 actor, critic, x, reward = nn.Linear(3, 4), nn.Linear(3, 1), torch.randn(5, 3), torch.rand(5)

@@ -11,7 +11,7 @@ from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.words.speech import several
+from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 
 
@@ -89,10 +89,12 @@ class Copies:
         """Tell of a network that no step moves, and that is given the values of one that learns."""
         into = frozenset(c.into for c in every)
         cut = self._kept_off_by(into)
+        names = self.names(into)
+        others = self.names(frozenset().union(*(c.sources - {c.into} for c in every)))
         fields = {
-            "names": self.names(into),
+            "names": say("label.another", name=names) if names == others else names,
             "code": self.words.at(every[-1].call),
-            "others": self.names(frozenset().union(*(c.sources - {c.into} for c in every))),
+            "others": others,
             "n": len({c.call.id for c in every if c.into == every[-1].into}),
             "cutter": "" if cut is None else reason_of(cut),
             "place": "" if cut is None else self._place(cut),

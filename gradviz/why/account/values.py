@@ -24,6 +24,9 @@ _DIVIDES, _MULTIPLIES = {"div", "true_divide"}, {"mul"}
 # what a forward is made flat or stepwise with
 _FLATTENING = {"clamp", "clip", "round", "floor", "ceil", "sign", "where", "hardtanh"}
 
+# operators by which a result is no mere copy of what goes in
+_SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+
 
 class Values:
     """The values of a recording.
@@ -59,9 +62,12 @@ class Values:
             return
         met = self.facts.reachable({r for b in self.graph.backwards for r in b.roots})
         behind, begun = self.facts.ancestors(self.facts.losses), self._last_iteration()
+        begun_at = {self.facts.maker[i][1:3] for i in self.facts.losses if i in self.facts.maker}
         for state in self._results():
             maker, edge = self.facts.maker[state.id], state.gradient_edge
             if edge is None or edge.node_id in met or state.id in behind:
+                continue
+            if maker[1:3] in begun_at:  # the same again, after its backward: to be printed
                 continue
             is_loss = bool(LOSS.search(state.code_name)) and state.former is None
             if is_loss or (begun < maker.id and self._is_unread(state)):
@@ -163,17 +169,22 @@ class Values:
             methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
             forward, backward = (_with_helpers(methods, n) for n in ("forward", "backward"))
             flattens = sorted(set().union(*map(_called, forward)) & _FLATTENING)
-            if not backward or not flattens or any(map(_negates, backward)):
+            scales = _scaling(forward[0]) if forward else ""
+            if not backward or not (flattens or scales) or any(map(_negates, backward)):
                 continue
             place = source_of(file, _return_of(backward[-1]))
+            unread = _kept_in_vain(forward[0], backward)
+            scaled = "kept_in_vain" if unread else "scaled_and_handed_on"
             yield Remark(
                 Weight.WEIGHTY,
-                "straight_through",
+                "straight_through" if flattens else scaled,
                 {
                     "function": kind.name,
                     "call": self.words.at(call),
                     "place": self.words.line_of(place),
                     "flattens": flattens,
+                    "scales": scales,
+                    "unread": unread,
                 },
                 (call,),
                 frozenset(t.object_id for t in self.facts.leaves_below(node.id)),
@@ -273,6 +284,24 @@ def _with_helpers(methods: Mapping[str, ast.FunctionDef], name: str) -> list[ast
             found[one] = function
             todo += sorted(_called(function))
     return list(found.values())
+
+
+def _scaling(forward: ast.FunctionDef) -> str:
+    """Return what a forward returns, where that is a product, a quotient or a power; else ""."""
+    value = getattr(_return_of(forward), "value", None)
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, _SCALING):
+        return ""
+    by_one = (isinstance(n, ast.Constant) and n.value == 1 for n in (value.left, value.right))
+    return "" if any(by_one) else ast.unparse(value)
+
+
+def _kept_in_vain(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> list[str]:
+    """Return what a forward keeps in its context and the backward never reads."""
+    context = forward.args.args[0].arg if forward.args.args else ""
+    inside = (n for n in ast.walk(forward) if isinstance(n, ast.Attribute))
+    own = (n for n in inside if isinstance(n.ctx, ast.Store) and ast.unparse(n.value) == context)
+    read = {n.attr for f in backward for n in ast.walk(f) if isinstance(n, ast.Attribute)}
+    return [ast.unparse(n) for n in own if n.attr not in read]
 
 
 def _negates(function: ast.FunctionDef) -> bool:

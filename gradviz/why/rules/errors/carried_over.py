@@ -104,11 +104,12 @@ def carried_over(failure: Failure) -> Explanation | None:
     here = bound or (not rebound and names_in_code(reader)[1].issuperset(names))
     by_module = names[0].startswith("self.")
     kept_at = place_at(maker, bound.depth) if bound else place_of_keeping(failure, maker, names)
+    owner = stepping_module(failure, reader, first) if by_module and here else ""
     return failure.answer(
         Cause.SECOND_BACKWARD,
         "carried_unnamed"
         if not all(names)
-        else ("carried_by_module" if by_module else "carried")
+        else ("carried_in_steps" if owner else "carried_by_module" if by_module else "carried")
         if here
         else "carried_elsewhere",
         calls=[kept_at or reader],
@@ -122,7 +123,27 @@ def carried_over(failure: Failure) -> Explanation | None:
         targets=", ".join(names),
         values=", ".join(values),
         kept=several(values),
+        owner=owner,
+        attribute=names[0].rpartition(".")[2],
+        own_targets=", ".join(names).replace("self.", "m."),
+        own_values=", ".join(values).replace("self.", "m."),
     )
+
+
+def stepping_module(failure: Failure, reader: Call, first: Call) -> str:
+    """Return the name of the model a part of which carries something over, and runs more than once
+    before each backward, for each step of a sequence: a detach in there cuts between the steps,
+    too. "" where it runs once, or the name is not known."""
+    last = failure.call
+    between = failure.calls_between(first, last) if last is not None else []
+    same = [c for c in between if (site_of(c), c.module) == (site_of(reader), reader.module)]
+    calls = {c.module_call for c in same}
+    if reader.module_call is None or len(calls) < 2:
+        return ""
+    *_, outermost = failure.facts.module_calls_around(reader.module_call)
+    root = failure.facts.module_call[outermost].module_id
+    name = next((m.name for m in failure.graph.modules if m.id == root), None) or ""
+    return name if name.replace(".", "_").isidentifier() else ""
 
 
 def bound_in_loop(failure: Failure, carried: list[Carried], first: Call) -> Bound | None:

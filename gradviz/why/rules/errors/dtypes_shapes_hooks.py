@@ -1,5 +1,5 @@
-"""What torch refuses because of dtypes, shapes, hooks or a custom Function's backward: which tensor
-or call it is about. Plain data in and out, knows no torch."""
+"""What torch refuses because of dtypes, shapes or hooks: which tensor or call it is about. Plain
+data in and out, knows no torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import math
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.why.explanation import Explanation
-from gradviz.why.messages import number
 from gradviz.why.rules.errors.about_an_input import UNNAMED
 from gradviz.why.rules.errors.failure import Failure
 
@@ -60,25 +59,6 @@ def wants_whole_numbers(failure: Failure) -> bool:
 def is_float(tensor: Tensor) -> bool:
     """Say whether a tensor holds floating point or complex numbers."""
     return (tensor.dtype or "").startswith(_FLOATS)
-
-
-def custom_backward(failure: Failure) -> Explanation | None:
-    """Tell which call of a custom Function has the backward that returned the wrong gradients."""
-    node = failure.graph.node.get(failure.event.node_id if failure.event else None)
-    applied = failure.maker(node)
-    if node is None or applied is None:
-        return None
-    expected, got = number(failure.text, "expected"), number(failure.text, "returned")
-    counted = expected is not None and got is not None
-    return failure.answer(
-        Cause.CUSTOM_BACKWARD,
-        "count" if counted else "shape",
-        calls=[applied],
-        nodes=[node],
-        name=node.name.removesuffix("Backward"),
-        expected=expected,
-        got=got,
-    )
 
 
 def hook_changed(failure: Failure) -> Explanation | None:

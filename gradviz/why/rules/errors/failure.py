@@ -35,6 +35,7 @@ from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
+    from gradviz.names.statements import Statements
     from gradviz.why.failing import Starved
 
 NAME = 40  # characters of a tensor's name in a sentence
@@ -69,6 +70,7 @@ class Failure:
         starved: what is known of the module whose parameters an optimizer was handed.
         detaching: tells, of a name in the code that raised, how its value is written without its
             graph; "" where that is not known.
+        statements: the user's code that ran, if it is known.
     """
 
     def __init__(
@@ -82,8 +84,10 @@ class Failure:
         flags: Mapping[str, bool] | None = None,
         starved: Starved | None = None,
         detaching: Callable[[str], str] = lambda name: "",
+        statements: Statements | None = None,
     ) -> None:
         self.kind = kind
+        self.statements = statements
         self.detaching = detaching
         self.starved = starved
         self.text = text

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call
+from gradviz.graph.records import Call, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.position import callee_of, locate
 from gradviz.why.explanation import Explanation
@@ -80,6 +80,19 @@ def never_stepped(asked: Silent) -> Explanation | None:
         return None
     row = next(iter(found.values()))
     clear = training.unused[row[-1].run or 0]
+    left = _step_not_run(asked)
+    if left is not None:
+        return asked.answer(
+            Cause.CLEARED_TOO_OFTEN,
+            "other_stepped" if left.other else "step_not_run",
+            statements=[place for place in (left.other, left.step) if place is not None],
+            tensors=asked.states_of(found),
+            names=asked.names_of(found),
+            backwards=len(row),
+            step=left.step.code,
+            other=left.other.code if left.other else "",
+            condition=left.condition,
+        )
     return asked.answer(
         Cause.CLEARED_TOO_OFTEN,
         "never_stepped",
@@ -89,6 +102,46 @@ def never_stepped(asked: Silent) -> Explanation | None:
         backwards=len(row),
         clear=asked.words.code(clear),
     )
+
+
+class NotRun(NamedTuple):
+    """The one step of an optimizer that the code has, in a branch that was not taken.
+
+    Attributes:
+        step: where it stands.
+        condition: that of the branch.
+        other: where a scheduler is stepped in the other branch, if it is.
+    """
+
+    step: Source
+    condition: str
+    other: Source | None
+
+
+def _step_not_run(asked: Silent) -> NotRun | None:
+    """Return the step that was not run, where the code has one that stands in a branch."""
+    kinds = torch.optim.Optimizer
+    names = {n.rpartition(".")[2] for n, o in asked.known.items() if isinstance(o, kinds)}
+    steps = [(place, call) for place, call in asked.statements.calls("step")]
+    own = [(place, call) for place, call in steps if _last(call.func) in names]
+    if len(own) != 1:
+        return None
+    place, call = own[0]
+    branch = _branch_around(call)
+    if branch is None:
+        return None
+    inside = {id(n) for part in (*branch.body, *branch.orelse) for n in ast.walk(part)}
+    others = [p for p, c in steps if c is not call and id(c) in inside]
+    return NotRun(place, f"if {ast.unparse(branch.test)}", others[0] if len(others) == 1 else None)
+
+
+def _branch_around(node: Any) -> ast.If | None:
+    """Return the innermost condition of the same function around a node."""
+    while node is not None and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.If):
+            return node
+        node = getattr(node, "parent", None)
+    return None
 
 
 def step_left_out(asked: Silent) -> Explanation | None:

@@ -59,8 +59,8 @@ def _clipped_nothing(asked: Silent) -> Explanation | None:
         if not call.inputs and call.function == "tensor" and _clips_all(asked, call)
     ]
     later = [leaf for leaf in asked.leaves if empty and _begins_after(asked, leaf, empty[0])]
-    changed = (m.did is Did.CHANGED for every in asked.training.moments.values() for m in every)
-    if not later or any(changed):
+    moments = asked.training.moments
+    if not later or any(m.did is Did.CHANGED for leaf in later for m in moments[leaf]):
         return None
     return asked.answer(
         Cause.CLIPPED_WRONG,

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.names.statements import Statements
 from gradviz.why.detaching import detaching
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, lines_of
@@ -25,7 +26,7 @@ from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes import not_finite
 from gradviz.why.rules.sizes.sizes import Sizes
-from gradviz.why.rules.whole import gone, targets
+from gradviz.why.rules.whole import chosen_off, gone, targets
 from gradviz.why.rules.whole.losses import Losses
 from gradviz.why.subjects import apart, held_by, state_of
 from gradviz.words.speech import say
@@ -90,6 +91,7 @@ class Case(Losses):
             flags=flags,
             starved=self.starved,
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
+            statements=Statements.of(self.given_recording),
         )
 
     def expected_gradient(self, found: Explanation, failure: Failure) -> bool:
@@ -143,6 +145,7 @@ class Case(Losses):
         told = targets.without_copied(self, told, self.gradients)
         told = targets.trained_apart(self, told, self.gradients)
         told = targets.in_turn(told, self.gradients)
+        told = chosen_off.without_chosen(self, told)
         alone = self._held_by_none()
         if self.in_particular or not alone or not any(_is_fine(e) for _, e in told):
             return told
@@ -426,6 +429,10 @@ class Case(Losses):
         return found._replace(
             more=(*found.more, say("entry.passed_over", kinds=kinds, n=len(kinds)))
         )
+
+    def with_chosen(self, found: Explanation) -> Explanation | None:
+        """Return the same answer, with what a switch of the program keeps off."""
+        return chosen_off.with_chosen(self, self.told, found)
 
     def is_healthy(self, found: Explanation) -> bool:
         """Say whether no fault was found."""

@@ -12,10 +12,14 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.messages import repair
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.summands import Constant, Summands
+from gradviz.words.speech import say
 from gradviz.words.words import Words, reason_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
+
+CHOOSING = {"argmax", "max", "topk", "sort", "argsort"}
+EQUAL = {"eq", "__eq__"}
 
 
 def constant_summand(case: Case, found: Explanation) -> Explanation | None:
@@ -27,6 +31,10 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
         part = next((p for p in parts if concerns(case, loss, p)), None)
         if part is None:
             continue
+        if not case.in_particular and counts_hits(case, part):
+            fields = {"part": part.name, "loss": words.name(loss)}
+            place = words.where(case.graph.call[part.cuts[0].call_id])
+            return case.beside(found, say("account.hits_counted", place=place, **fields))
         if fixed := of_the_fixed(case, loss, part):
             return fixed
         first = part.cuts[0]
@@ -34,16 +42,16 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
         return case.answer(
             Cause.CONSTANT_SUMMAND,
             "summand",
-            calls=[case.graph.call[c.call_id] for c in part.cuts],
+            calls=[part.taken] if part.taken else [case.graph.call[c.call_id] for c in part.cuts],
             cuts=part.cuts,
             also_at=[part.call],
             tensor_ids=[loss],
             loss=words.name(loss),
             part=part.name,
             cutter=reason_of(first),
-            code=words.code(case.graph.call[first.call_id]),
+            code=words.code(part.taken or case.graph.call[first.call_id]),
             trained=list(dict.fromkeys(trained.values())),
-            mend=repair(first, case.graph),
+            mend=say("mend.number_taken") if part.taken else repair(first, case.graph),
         )
     return None
 
@@ -88,6 +96,17 @@ def _like(case: Case, source: Tensor, loss: int) -> Tensor | None:
         if t.requires_grad and any(leaf.object_id in held for leaf in facts.leaves_reached(t.id))
     ]
     return alike[0] if len({t.object_id for t in alike}) == 1 else None
+
+
+def counts_hits(case: Case, part: Constant) -> bool:
+    """Say whether a part is the share of predictions that are right: it compares what was chosen
+    with the targets by ``==``."""
+    behind, facts = Facts.of(case.graph).ancestors(part.call.outputs), Facts.of(case.graph)
+    chosen = {c.output_id for c in part.cuts if c.output_id is not None}
+    of_choice = {case.graph.call[c.call_id].function for c in part.cuts} <= CHOOSING
+    readers = (call for i in chosen for call in facts.calls_reading.get(i, ()))
+    compared = any(c.function in EQUAL and behind & {*c.outputs} for c in readers)
+    return of_choice and compared
 
 
 def new_leaf(case: Case, found: Explanation) -> Explanation | None:

@@ -1,4 +1,4 @@
-"""Modules that no forward calls, though the module that has them ran."""
+"""Modules and parameters that no forward uses, though the module that has them ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Uncalled(NamedTuple):
-    """A module that was not called, though the one that has it was.
+    """A module that was not called, or a parameter that no call read, though the module that has it
+    was called.
 
     Attributes:
         path: its name, that of the model included.
@@ -46,16 +47,17 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the modules that were not called, whose forward that is, and
     where they are made."""
     asked = {id(t) for t in case.targets().values()}
-    missing = [u for u in _uncalled(case) if asked & {id(p) for p in _parameters(u)}]
+    modules = [u for u in _uncalled(case) if asked & {id(p) for p in _parameters(u)}]
+    missing = modules or list(_unread(case))
     if not missing:
         return None
     places = [made for u in missing if (made := u.made) is not None]
     told = case.answer(
         Cause.BRANCH_NOT_TAKEN,
-        "not_called",
+        "not_called" if modules else "not_read",
         statements=list(dict.fromkeys(places)),
         tensor_ids=found.tensor_ids,
-        owner=missing[0].owner_path,
+        owner=pattern(list(dict.fromkeys(u.owner_path for u in missing))),
         names=pattern([u.path for u in missing]),
         n=len(missing),
     )
@@ -75,18 +77,41 @@ def _parameters(uncalled: Uncalled) -> list[Any]:
 
 def _uncalled(case: Case) -> Iterator[Uncalled]:
     """Yield the modules that were not called, the outermost of each, whose owner was."""
-    graph = case.graph
-    root_of = {root.id: root.name for root in graph.modules}
-    called = {(root_of.get(c.module_id), c.path) for c in graph.module_calls}
+    called = _called(case)
+    for title, path, owner in _that_ran(case):
+        for name, part in owner.named_children():
+            inner = f"{path}.{name}" if path else name
+            ran = any(t == title and f"{p}.".startswith(f"{inner}.") for t, p in called)
+            if not ran and parameters_of(part):
+                owner_path = f"{title}.{path}" if path else title
+                yield Uncalled(f"{title}.{inner}", owner, owner_path, name)
+
+
+def _unread(case: Case) -> Iterator[Uncalled]:
+    """Yield the parameters of which it is told that no call read them, of modules that were
+    called."""
+    unread = {id(asked) for asked, told in case.told if told.cause is Cause.BRANCH_NOT_TAKEN}
+    pairs = zip(case.targets().values(), case.targets_asked, strict=True)
+    missing = {id(t) for t, asked in pairs if id(asked) in unread}
+    for title, path, owner in _that_ran(case):
+        owner_path = f"{title}.{path}" if path else title
+        for name, parameter in owner.named_parameters(recurse=False):
+            if id(parameter) in missing:
+                yield Uncalled(f"{owner_path}.{name}", owner, owner_path, name)
+
+
+def _called(case: Case) -> set[tuple[str | None, str]]:
+    """Return the modules that were called: the name of the outermost one, and the path in it."""
+    root_of = {root.id: root.name for root in case.graph.modules}
+    return {(root_of.get(c.module_id), c.path) for c in case.graph.module_calls}
+
+
+def _that_ran(case: Case) -> Iterator[tuple[str, str, Any]]:
+    """Yield the modules that were called: the name of the outermost one, the path in it, itself."""
+    called = _called(case)
     modules = {id(m): m for m in (*case.known_modules, *case.modules)}
     for module in modules.values():
         title = case.called.get(id(module), "")
         for path, owner in module.named_modules():
-            if (title, path) not in called:
-                continue
-            for name, part in owner.named_children():
-                inner = f"{path}.{name}" if path else name
-                ran = any(t == title and f"{p}.".startswith(f"{inner}.") for t, p in called)
-                if not ran and parameters_of(part):
-                    owner_path = f"{title}.{path}" if path else title
-                    yield Uncalled(f"{title}.{inner}", owner, owner_path, name)
+            if (title, path) in called:
+                yield title, path, owner

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 def is_frozen(case: Case, found: Explanation) -> bool:
-    """Say whether the answer so far is that something is frozen."""
-    return found.cause is Cause.FROZEN and case.recording is not None
+    """Say whether the answer so far is that something is frozen, without the line that froze it."""
+    is_told = found.form == "only_off"
+    return found.cause is Cause.FROZEN and case.recording is not None and not is_told
 
 
 def with_switch(case: Case, found: Explanation) -> Explanation | None:

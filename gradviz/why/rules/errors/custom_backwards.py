@@ -1,0 +1,148 @@
+"""A custom Function whose backward returned what torch refuses: which one it is, and where that is
+written. Knows no torch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, NamedTuple
+
+from executing import Source as File
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Source
+from gradviz.names.statements import Statements, source_of
+from gradviz.why.explanation import Explanation
+from gradviz.why.messages import number
+from gradviz.why.rules.errors.failure import Failure, call_at
+
+# torch's text about one gradient of the wrong shape
+_MISSHAPEN = re.compile(
+    r"gradient at index (\d+) - got (\[[\d, ]*\]) but expected shape compatible with (\[[\d, ]*\])"
+)
+
+
+class Written(NamedTuple):
+    """The backward of a custom Function, as it is written.
+
+    Attributes:
+        file: that it stands in.
+        node: its syntax node.
+        arguments: those of forward, without ctx.
+    """
+
+    file: File
+    node: Any
+    arguments: list[str]
+
+    @property
+    def returns(self) -> list[Any]:
+        """What it returns: the statements, in order."""
+        return [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
+
+    def at(self, node: Any) -> Source:
+        """Return where a statement of it stands."""
+        return source_of(self.file, node)
+
+    def returned(self, index: int) -> str:
+        """Return the code of one of the values that it returns; "" where that cannot be read."""
+        value = self.returns[-1].value if len(self.returns) == 1 else None
+        alone = [value] if value is not None and len(self.arguments) == 1 else []
+        values = value.elts if isinstance(value, ast.Tuple) else alone
+        return ast.unparse(values[index]) if index < len(values) else ""
+
+    def argument(self, index: int) -> str:
+        """Return the name of one of the arguments; "" where it has none."""
+        return self.arguments[index] if index < len(self.arguments) else ""
+
+    @property
+    def ends(self) -> list[Source]:
+        """Where it returns last, in a list; none where it never does."""
+        return [self.at(node) for node in self.returns[-1:]]
+
+    def begins(self, name: str) -> list[Source]:
+        """Return the first statement that gives a variable its value."""
+        found = (
+            node
+            for node in ast.walk(self.node)
+            if isinstance(node, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        )
+        return [self.at(node) for node in sorted(found, key=lambda n: n.lineno)[:1]]
+
+
+def custom_backward(failure: Failure) -> Explanation | None:
+    """Tell which call of a custom Function has the backward that returned the wrong gradients, and
+    where that is written."""
+    node = failure.graph.node.get(failure.event.node_id if failure.event else None)
+    applied = failure.maker(node)
+    if node is None or applied is None:
+        return None
+    name = node.name.removesuffix("Backward")
+    written = backward_of(failure.statements, name)
+    expected, got = number(failure.text, "expected"), number(failure.text, "returned")
+    if expected is None or got is None:
+        return _of_another_shape(failure, name, applied, written)
+    nothing = written is not None and not written.returns
+    where = [] if written is None else written.ends
+    if nothing and written is not None:
+        where = [written.at(written.node.body[-1])]
+    return failure.answer(
+        Cause.CUSTOM_BACKWARD,
+        "no_return" if nothing else "count",
+        calls=[*map(call_at, where), applied],
+        nodes=[node],
+        name=name,
+        expected=expected,
+        got=got,
+        arguments=_first(written.arguments if written else [], expected),
+    )
+
+
+def _of_another_shape(
+    failure: Failure, name: str, applied: Call, written: Written | None
+) -> Explanation:
+    """Tell of one gradient that does not have the shape of its input: where it begins."""
+    nodes = [failure.graph.node[failure.event.node_id]] if failure.event else []
+    told = _MISSHAPEN.search(failure.text)
+    index = -1 if told is None else int(told[1])
+    value = written.returned(index) if written is not None and told is not None else ""
+    if written is None or told is None or not value or not written.argument(index):
+        ends = [] if written is None else written.ends
+        return failure.answer(
+            Cause.CUSTOM_BACKWARD,
+            "shape",
+            calls=[*map(call_at, ends), applied],
+            nodes=nodes,
+            name=name,
+        )
+    return failure.answer(
+        Cause.CUSTOM_BACKWARD,
+        "shape_of",
+        calls=[*map(call_at, written.begins(value) or written.ends), applied],
+        also_at=map(call_at, written.ends),
+        nodes=nodes,
+        name=name,
+        value=value,
+        argument=written.argument(index),
+        got=told[2],
+        expected=told[3],
+    )
+
+
+def backward_of(statements: Statements | None, name: str) -> Written | None:
+    """Return the backward of the one class of a name; None where there is none, or several."""
+    nodes = [] if statements is None else statements.nodes(ast.ClassDef)
+    classes = [(file, node) for file, node in nodes if node.name == name]
+    methods = {n.name: n for _, c in classes for n in c.body if isinstance(n, ast.FunctionDef)}
+    if len(classes) != 1 or "backward" not in methods:
+        return None
+    forward = methods.get("forward")
+    arguments = [] if forward is None else [a.arg for a in forward.args.args]
+    has_context = forward is not None and "setup_context" not in methods
+    return Written(classes[0][0], methods["backward"], arguments[int(has_context) :])
+
+
+def _first(names: list[str], count: int) -> list[str]:
+    """Return so many names; none where there are not as many."""
+    return names if len(names) == count else []
