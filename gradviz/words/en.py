@@ -2439,6 +2439,7 @@ ACCOUNT = {
     "copied_onto_itself": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of another network: hand over that one's; if its own of an earlier time: keep a copy, copy.deepcopy(model.state_dict()), as state_dict() copies nothing.",
     "copied_as_before": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of {others} ({place}): hand over these.",
     "written_back": "{code} writes the values of {others}, which no step moves, into {names}, which steps move, {n:once|# times}. If it was to be the other way round: change the two.",
+    "left_behind": "Nothing writes {name}: it stays as it was made, while {n:once|# times} {code} brought {sister} nearer to what learns. If it is to follow {source}: write the values of {source} into it there, too.",
     "target": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it.",
     "target_kept_off": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it, and {cutter} ({place}) keeps gradients off.",
     "moved_by_hand": "{step}, and no optimizer, moved {parts:list}.",

@@ -314,3 +314,44 @@ def test_a_line_that_can_only_freeze_is_told() -> None:
 
 def test_a_line_that_lets_learn_again_is_not() -> None:
     assert asked(ONLY_OFF.format(condition="")).form != "only_off"
+
+
+# --- targets --------------------------------------------------------------------------------------
+
+TARGETS = """
+import copy
+actor, critic = nn.Linear(3, 2), nn.Linear(5, 1)
+{second}, target_critic = copy.deepcopy(actor), copy.deepcopy(critic)
+opt_a, opt_c = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (actor, critic))
+def update(target, net):
+    for t, p in zip(target.parameters(), net.parameters()):
+        t.data.copy_(0.1 * p.data + 0.9 * t.data)
+for _ in range(3):
+    x = torch.randn(4, 3)
+    with torch.no_grad():
+        y = target_critic(torch.cat([x, {second}(x)], 1))
+    loss = F.mse_loss(critic(torch.cat([x, actor(x).detach()], 1)), y)
+    opt_c.zero_grad()
+    loss.backward()
+    opt_c.step()
+    opt_a.zero_grad()
+    (-critic(torch.cat([x, actor(x)], 1)).mean()).backward()
+    opt_a.step()
+    update(target_critic, critic)
+    {then}
+"""
+
+
+def test_a_target_that_is_not_updated_beside_another_is_told() -> None:
+    program = TARGETS.format(second="target_actor", then="pass")
+    told = asked(program)
+    assert told.verdict.startswith("Nothing writes target_actor"), told
+    assert line(program, "t.data.copy_") in told.lines
+
+
+@pytest.mark.parametrize(
+    ("second", "then"),
+    [("target_actor", "update(target_actor, actor)"), ("reference", "pass")],
+)
+def test_a_target_that_is_updated_and_a_reference_are_not(second: str, then: str) -> None:
+    assert "Nothing writes" not in str(asked(TARGETS.format(second=second, then=then)))

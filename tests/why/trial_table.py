@@ -101,7 +101,7 @@ LEARNT = {
 }
 
 
-# what became of the third set, and of the fourth, after their one run: the cause
+# what became of the third set, of the fourth and of the fifth after their one run: the cause
 # that the bare answer tells since, and words of it that name what was asked about
 LEARNT3 = {
     "real_learn6": {
@@ -132,7 +132,28 @@ LEARNT3 = {
         "q762": ("healthy", "none is None, all zeros or NaN"),
         "q767": ("healthy", "none is None, all zeros or NaN"),
     },
+    "real_blind5": {
+        "q504": ("healthy", "which forward keeps for it, is never read there"),
+        "q507": ("cleared_too_often", "scheduler.step() ran in the place of optimizer.step()"),
+        "q509": ("constant_summand", "line 53, loss_adv_g ="),
+        "q513": ("zero_gradient", "begin a_1.0.weight with numbers other than zero"),
+        "q514": ("clipped_wrong", "clip_grad_norm_() met no gradient"),
+        "q515": ("frozen", "line 11, if p.requires_grad"),
+        "q516": ("healthy", "Nothing writes agent.target_actor"),
+        "q519": ("cut", "torch.sigmoid((A - THRES) / t) * A"),
+        "q522": ("branch_not_taken", "line 17, self.weight = Parameter"),
+        "q532": ("custom_backward", "has no return"),
+        "q537": ("frozen", "model.0.mask is frozen"),
+        "q538": ("never_tracked", "ask for the others only"),
+        "q540": ("second_backward", "for m in net.modules()"),
+    },
+    "real_blind5/healthy": {
+        "q552": ("healthy", "as the program chooses it: if fix_encoder"),
+        "q553": ("healthy", "counts predictions that are right"),
+    },
     "real_blind4": {
+        "q407": ("not_in_loss", "no call of this run used Wqxh"),
+        "q420": ("custom_backward", "returned grad_scales of shape [30, 2]"),
         "q404": ("no_grad_fn", "line 51 switches gradients off"),
         "q405": ("no_grad_fn", "(cell [1] line 89) does not belong there"),
         "q411": ("second_backward", "s = s._make(t.detach() for t in s)"),

@@ -3,7 +3,8 @@ was loaded with its own values. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gradviz.graph.copies import Copied, copied
 from gradviz.graph.facts import Facts, grouped
@@ -13,6 +14,28 @@ from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
+
+
+def _known(parameters: Sequence[int | None]) -> frozenset[int]:
+    """Return those of some parameters that the recording met."""
+    return frozenset(i for i in parameters if i is not None)
+
+
+def _called_like(
+    networks: Mapping[str, Sequence[int | None]], added: Sequence[set[str]]
+) -> dict[str, Sequence[int | None]]:
+    """Return the networks whose names have some words."""
+    return {n: own for n, own in networks.items() if any(words & _words(n) for words in added)}
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of which a name is made: "agent.target_actor" has three."""
+    return {word.lower() for word in re.findall(r"[A-Za-z][a-z]*|\d+", name)}
+
+
+def _word_of(target: str, learning: Sequence[str]) -> set[str]:
+    """Return the words that a target's name has more than those of the networks that learn."""
+    return _words(target) - set[str]().union(*map(_words, learning))
 
 
 class Copies:
@@ -37,7 +60,73 @@ class Copies:
                 last.pop(frozenset(c.into for c in alone), None)
                 yield self._onto_itself(alone, all_of)
         yield from self._written_back(all_of)
+        yield from self._forgotten(list(last.values()))
         yield from map(self._as_target, last.values())
+
+    def _forgotten(self, taken: Sequence[list[Copied]]) -> Iterator[Remark]:
+        """Tell of a network that is called as one is that the code writes again and again, is built
+        like one that learns, and stays as it is: a target that is not updated beside another
+        one."""
+        roots = {m.name: [p.object_id for p in m.parameters] for m in self.facts.graph.modules}
+        still = self._still(roots, taken)
+        for every in taken if still else ():
+            learning, added = self._called(every, roots)
+            for name, own in _called_like(still, added).items():
+                source = self._learnt_alike(name, own, roots, learning)
+                if source is not None and self._kept_off_by(_known(own)):
+                    yield self._left_behind(_known(own), _known(roots[source]), every)
+
+    def _still(
+        self, roots: Mapping[str, Sequence[int | None]], taken: Sequence[list[Copied]]
+    ) -> dict[str, Sequence[int | None]]:
+        """Return the networks that the recording met whole, and that nothing moves or writes."""
+        moved = self.trained | {c.into for every in taken for c in every}
+        return {n: own for n, own in roots.items() if None not in own and moved.isdisjoint(own)}
+
+    def _called(
+        self, every: Sequence[Copied], roots: Mapping[str, Sequence[int | None]]
+    ) -> tuple[list[str], list[set[str]]]:
+        """Return the names of the networks that give a target its values, and the words that each
+        target's name has more; none of a target that is written once only."""
+        into = {c.into for c in every}
+        sources = frozenset().union(*(c.sources for c in every)) - into
+        learning = [n for n, own in roots.items() if sources.issuperset(own)]
+        if len({c.call.id for c in every if c.into == every[-1].into}) < 2:
+            return learning, []
+        return learning, [_word_of(n, learning) for n, own in roots.items() if into.issuperset(own)]
+
+    def _learnt_alike(
+        self,
+        name: str,
+        own: Sequence[int | None],
+        roots: Mapping[str, Sequence[int | None]],
+        besides: Sequence[str],
+    ) -> str | None:
+        """Return the network that learns, has parameters of the same shapes as another one, and by
+        whose name that one is called too."""
+        shapes = self._shapes(own)
+        for other, parameters in roots.items():
+            learns = any(i in self.trained for i in parameters)
+            is_named = _words(other) - _words(besides[0] if besides else "") <= _words(name)
+            if other != name and learns and is_named and self._shapes(parameters) == shapes:
+                return other
+        return None
+
+    def _shapes(self, parameters: Sequence[int | None]) -> list[object]:
+        """Return the shapes of some parameters."""
+        latest = self.facts.latest_state
+        return [latest[i].shape if i in latest else None for i in parameters if i is not None]
+
+    def _left_behind(self, own: Set[int], source: Set[int], every: Sequence[Copied]) -> Remark:
+        """Tell of one such network."""
+        fields = {
+            "name": self.names(own),
+            "source": self.names(source),
+            "sister": self.names(frozenset(c.into for c in every)),
+            "code": self.words.at(every[-1].call),
+            "n": len({c.call.id for c in every if c.into == every[-1].into}),
+        }
+        return Remark(Weight.WEIGHTY, "left_behind", fields, (every[-1].call,), frozenset(own))
 
     def _written_back(self, all_of: Sequence[Copied]) -> Iterator[Remark]:
         """Tell of what steps move, and that is written again and again from what no step moves."""

@@ -26,15 +26,7 @@ def only_off(asked: Silent) -> Explanation | None:
     frozen = [p for p in held_by(optimizers).values() if not p.requires_grad]
     own = {asked.object_of(p) for p in frozen} - {None}
     for place, condition, lines in _guarded(asked) if own else ():
-        froze = {
-            state.object_id
-            for event in asked.facts.writes
-            if (source := asked.graph.call[event.call_id].source) is not None
-            and source.file == place.file
-            and source.line in lines
-            and (state := asked.graph.tensor[event.after_id]).requires_grad is False
-        }
-        left = [i for i in own & froze if i is not None]
+        left = [i for i in own & _frozen_at(asked, place.file, lines) if i is not None]
         if left:
             return asked.answer(
                 Cause.FROZEN,
@@ -46,6 +38,18 @@ def only_off(asked: Silent) -> Explanation | None:
                 condition=condition,
             )
     return None
+
+
+def _frozen_at(asked: Silent, file: str, lines: range) -> set[int]:
+    """Return the objects whose flag a call in some lines left off."""
+    found = set[int]()
+    for event in asked.facts.writes:
+        source = asked.graph.call[event.call_id].source
+        state = asked.graph.tensor[event.after_id]
+        is_there = source is not None and source.file == file and source.line in lines
+        if is_there and state.requires_grad is False:
+            found.add(state.object_id)
+    return found
 
 
 def _guarded(asked: Silent) -> Iterator[tuple[Source, str, range]]:

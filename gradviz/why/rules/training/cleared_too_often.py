@@ -82,17 +82,7 @@ def never_stepped(asked: Silent) -> Explanation | None:
     clear = training.unused[row[-1].run or 0]
     left = _step_not_run(asked)
     if left is not None:
-        return asked.answer(
-            Cause.CLEARED_TOO_OFTEN,
-            "other_stepped" if left.other else "step_not_run",
-            statements=[place for place in (left.other, left.step) if place is not None],
-            tensors=asked.states_of(found),
-            names=asked.names_of(found),
-            backwards=len(row),
-            step=left.step.code,
-            other=left.other.code if left.other else "",
-            condition=left.condition,
-        )
+        return _told_not_run(asked, left, found)
     return asked.answer(
         Cause.CLEARED_TOO_OFTEN,
         "never_stepped",
@@ -101,6 +91,23 @@ def never_stepped(asked: Silent) -> Explanation | None:
         names=asked.names_of(found),
         backwards=len(row),
         clear=asked.words.code(clear),
+    )
+
+
+def _told_not_run(
+    asked: Silent, left: NotRun, found: Mapping[int, Sequence[Moment]]
+) -> Explanation:
+    """Tell of a step that was not run, and what ran in its place."""
+    return asked.answer(
+        Cause.CLEARED_TOO_OFTEN,
+        "other_stepped" if left.other else "step_not_run",
+        statements=[place for place in (left.other, left.step) if place is not None],
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        backwards=len(next(iter(found.values()))),
+        step=left.step.code,
+        other=left.other.code if left.other else "",
+        condition=left.condition,
     )
 
 
