@@ -39,7 +39,7 @@ def _called_without(
     read = {n.attr for _, n in statements.nodes(ast.Attribute) if isinstance(n.ctx, ast.Load)}
     for file, node in statements.nodes(ast.Assign):
         target, call = node.targets[0], node.value
-        if not isinstance(call, ast.Call) or not isinstance(target, ast.Tuple):
+        if not isinstance(call, ast.Call) or not isinstance(target, ast.Tuple) or not target.elts:
             continue
         function, state = call.func, target.elts[-1]
         if not isinstance(function, ast.Attribute) or not isinstance(state, ast.Attribute):
