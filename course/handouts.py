@@ -64,6 +64,7 @@ section p { margin: 0 0 2mm; }
 table { width: 100%; border-collapse: collapse; break-inside: avoid; }
 section.task { display: block; }
 .task pre { padding: 2mm; border: .3mm solid #999; }
+@media screen and (max-width: 600px) { .task pre { white-space: pre-wrap; overflow-wrap: anywhere; } }
 th, td { width: 33%; height: 13mm; padding: 1mm 2mm; border: .3mm solid #000;
   text-align: left; vertical-align: middle; }
 """

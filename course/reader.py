@@ -56,7 +56,12 @@ blockquote { margin: 0; padding-left: 12px; border-left: 3px solid light-dark(#d
 .note { color: light-dark(#57606a, #a9b1ba); font-size: 14px; }
 summary { cursor: pointer; color: light-dark(#57606a, #a9b1ba); }
 :focus-visible { outline: 2px solid light-dark(#0b5fc4, #78b4ff); outline-offset: 1px; }
-@media (max-width: 480px) { body { padding: 10px; } }
+@media (max-width: 600px) {
+  body { padding: 10px; }
+  .highlight pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  main > table { font-size: 13px; }
+  main > table :is(th, td) { padding: 3px 5px; overflow-wrap: anywhere; }
+}
 """
 NOTE = '<p class="note">On this page nothing has to be run: click in the pictures and answers.</p>'
 DATA_PICTURE = re.compile(r'src="data:image/(svg\+xml|png);base64,([A-Za-z0-9+/=\s]+)"')

@@ -16,6 +16,7 @@ STYLE = """
 .short { float: right; font-weight: 400; font-size: 14px; opacity: .8; }
 table { border-collapse: collapse; font-size: 14px; }
 td { padding: 2px 12px 2px 0; vertical-align: top; }
+@media (max-width: 600px) { section td { overflow-wrap: anywhere; } }
 @media print { section { break-inside: avoid; } body { font-size: 10pt; } a { color: inherit; } }
 """
 INTRODUCTION = """

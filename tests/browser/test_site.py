@@ -244,10 +244,8 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
     assert page.evaluate("() => broken") == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_pages_without_scripts(
-    site: Path, browser: Browser, scheme: Literal["light", "dark"], tmp_path: Path
-) -> None:
+@pytest.fixture
+def without_scripts(site: Path, tmp_path: Path) -> list[Path]:
     """Index, notebooks, route and handouts; a live page has tests of its own (test_access.py)."""
     made: dict[str, list[Shown]] = {book.name: [] for book in books.notebooks()}
     for _, _, screen in route.numbered():
@@ -258,11 +256,28 @@ def test_axe_finds_nothing_on_pages_without_scripts(
     (tmp_path / "start.html").write_text(course_site.index(site, made), encoding="utf-8")
     found = [*read_in(site), *tmp_path.glob("*.html")]
     assert len(found) >= 5
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_pages_without_scripts(
+    without_scripts: list[Path], browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
     with browser.new_context(offline=True, color_scheme=scheme) as context:
         page = context.new_page()
-        for path in found:
+        for path in without_scripts:
             page.goto(path.as_uri())
             assert violations(page) == {}, path
+
+
+def test_pages_without_scripts_are_no_wider_than_a_phone(
+    without_scripts: list[Path], page: Page
+) -> None:
+    """Long tables and lines of code are what would make a page scroll to the side."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in without_scripts:
+        page.goto(path.as_uri())
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390, path
 
 
 def test_the_route_leads_to_enlarged_pages(whole_site: Path, page: Page) -> None:
