@@ -59,7 +59,7 @@ class Statements:
     def nodes(self, kind: Any) -> Iterator[tuple[File, Any]]:
         """Yield every syntax node of a kind, or of several, with its file."""
         for file in self.files:
-            yield from ((file, n) for n in _nodes(file) if isinstance(n, kind))
+            yield from ((file, node) for node in _nodes(file, kind))
 
     def at(self, source: Source | None) -> tuple[Source, str] | None:
         """Return the innermost statement of a line, and the function that is called first there, ""
@@ -152,9 +152,11 @@ def _bound_by(node: ast.Assign) -> Iterator[ast.expr]:
         yield from target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,)
 
 
-def _nodes(file: File) -> Iterator[Any]:
-    """Go through the syntax nodes of a file that has any."""
-    return iter(()) if file.tree is None else ast.walk(file.tree)
+@lru_cache(maxsize=512)  # several are asked for each thing that is told, and a file may be long
+def _nodes(file: File, kind: Any) -> tuple[Any, ...]:
+    """Return the syntax nodes of a kind, or of several, in a file; none where it has no tree."""
+    nodes = () if file.tree is None else ast.walk(file.tree)
+    return tuple(node for node in nodes if isinstance(node, kind))
 
 
 def caller(site: Sequence[Any]) -> list[Source]:
@@ -224,18 +226,12 @@ def function_node(code: CodeType) -> tuple[File, Any] | None:
     file = file_of(code)
     if is_edited(code, file):
         return None
-    nodes = [node for node in _functions(file) if _is_begun(node, code)]
+    nodes = [node for node in _nodes(file, _FUNCTIONS) if _is_begun(node, code)]
     if len(nodes) > 1:
         meant = part_of_line(code, file)
         nodes = [node for node in nodes if node is meant or _is_around(node, code)]
         nodes.sort(key=lambda node: (node.lineno, node.col_offset))  # the innermost last
     return (file, nodes[-1]) if nodes else None
-
-
-@lru_cache(maxsize=64)  # the file of a model has a function for each class that is asked about
-def _functions(file: File) -> tuple[Any, ...]:
-    """Return the syntax nodes of all functions of a file."""
-    return tuple(node for node in _nodes(file) if isinstance(node, _FUNCTIONS))
 
 
 def _is_begun(node: Any, code: CodeType) -> bool:
