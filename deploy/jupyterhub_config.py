@@ -4,6 +4,7 @@
 # people who may see each other's files; README.md has the way to more.
 import os
 import shutil
+import sys
 from pathlib import Path
 
 c = get_config()  # noqa: F821 - JupyterHub gives it
@@ -30,6 +31,8 @@ c.JupyterHub.db_url = f"sqlite:///{HOMES / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(HOMES / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(HOMES / "proxy.pid")
 c.JupyterHub.spawner_class = "simple"
+# the hub's own Python, also where its environment is not activated and so not on the PATH
+c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
 c.SimpleLocalProcessSpawner.home_dir_template = str(HOMES / "{username}")
 c.Spawner.default_url = "/lab/tree/notebooks/index.ipynb"
 # a class comes all at once, and a server that has to share its core starts slowly

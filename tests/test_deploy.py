@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import types
 from collections import defaultdict
 from pathlib import Path
@@ -42,6 +43,11 @@ def test_a_class_needs_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADVIZ_CLASS_PASSWORD", "short")
     with pytest.raises(SystemExit, match="at least 8 characters"):
         configured()
+
+
+def test_a_users_server_is_found_without_the_path(hub: dict[str, Any]) -> None:
+    """``jupyterhub-singleuser`` would be looked for on the PATH of whoever starts the hub."""
+    assert hub["Spawner"].cmd == [sys.executable, "-m", "jupyterhub.singleuser"]
 
 
 def test_what_a_class_saves_keeps_its_pictures(hub: dict[str, Any]) -> None:

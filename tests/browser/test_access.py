@@ -118,6 +118,20 @@ def test_axe_finds_nothing_on_exported_pages(
     assert violations(page) == {}
 
 
+@pytest.mark.parametrize(("motion", "fades"), [("reduce", False), ("no-preference", True)])
+def test_what_changed_glows_without_fading_where_nothing_shall_move(
+    open_page: Callable[..., Page], motion: str, fades: bool
+) -> None:
+    page = open_page("panel", reduced_motion=motion)
+    page.get_by_role("radio", name="detach").check()
+    for part in (".gv-fresh .gv-filled", ".gv-canvas .gv-changed"):
+        run = page.locator(part).first.evaluate(
+            "e => [getComputedStyle(e).animationName, getComputedStyle(e).animationTimingFunction]"
+        )
+        assert run[0] != "none"
+        assert (run[1] == "ease-out") == fades, part
+
+
 def test_axe_finds_nothing_on_a_saved_answer(open_page: Callable[..., Page]) -> None:
     assert violations(open_page("answer")) == {}
 
