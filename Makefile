@@ -57,7 +57,9 @@ gallery: $(DEV) $(MODELS)/.models
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker. In the order in which they
 # are found: the browser's come first, which take longest, and the notebooks, which take equally long, last.
-PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 \
+# WORKERS=3 keeps two cores busier: in a browser tests wait more than they work.
+WORKERS ?= 2
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 \
 	--nbval-sanitize-with tests/nbval_sanitize.cfg
 # No notebook may lean on another one, nor on what an earlier run of it left: in random order.
 SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); random.shuffle(books); print(*books)

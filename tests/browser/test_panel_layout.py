@@ -1,5 +1,6 @@
 """What a reader sees of every panel of the notebooks, in all of its states: nothing is too small,
-nothing is cut off, and what she looks at stays where it is."""
+nothing is cut off, and what she looks at stays where it is; or of some notebooks and panels, drawn with
+a seed (``sampling.py``)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from course import books
 
 NAMES = [book.name for book in books.notebooks()]
 # states of a panel that are gone through, and those at another width than WIDTH
-MOST, MOST_THERE = (512, 512) if Asked.everything else (40, 12)
+MOST, MOST_THERE = (512, 512) if Asked.everything else (40, 6)
+# of a notebook, where not everything is gone through: to draw their states takes longest
+PANELS = 3
 WIDTH, OTHERS = 830, (366, 565, 720, 1100)
 LEAST = 12  # CSS pixels of any text
 SAMPLE = random.Random(0)
@@ -84,11 +87,12 @@ COUNT = """() => [...document.querySelectorAll(".gv-control")].reduce((product, 
 
 
 def exported(name: str, folder: Path) -> list[Path]:
-    """Write the panels of a notebook, in a process of its own."""
+    """Write the panels of a notebook, or some of them, in a process of its own."""
+    chosen = [] if Asked.everything else [str(PANELS), str(Asked.seed)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
     command = [sys.executable, str(Path(__file__).with_name("export_panels.py"))]
     ran = subprocess.run(
-        [*command, str(folder), name, str(MOST)],
+        [*command, str(folder), name, str(MOST), *chosen],
         capture_output=True,
         text=True,
         env=environment,
