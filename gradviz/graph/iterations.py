@@ -2,13 +2,15 @@
 
 An iteration holds the operations of one pass of a loop that ran a backward. Iterations are alike
 where the same happens in them: ``graph/sameness.py``. Where too many would be left that differ,
-what ran inside of modules is not compared, as of a model that chooses its experts; that is told.
-Where a gradient goes from one into another, they are one computation, and none of these.
+what no loss has is not compared; and where that does not help, what ran inside of modules is not,
+as of a model that chooses its experts: that is told.
+Where a gradient goes from one into another, they are one computation, and none of these; terms of
+one sum are iterations all the same: the tasks of meta-learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -80,6 +82,9 @@ class Iterations:
         if len(self.operations.graph.backwards) < TIMES:
             return []
         found = self._found(self.sameness.steps)
+        if self._backwards_outside(found) > SEVERAL:
+            trained = self._found(self.sameness.trained)
+            found = min(found, trained, key=self._backwards_outside)
         if self._backwards_outside(found) <= SEVERAL:
             return found
         coarse = self._found(self.sameness.whole_calls)
@@ -177,15 +182,27 @@ class Iterations:
         return tuple(found)
 
     def _are_connected(self, places: tuple[int, ...]) -> bool:
-        """Say whether a gradient can go into an iteration from another, or from what follows."""
+        """Say whether a gradient can go into an iteration from another, or from what follows: where
+        it comes to all of them alike, as from a sum of their losses, they are not."""
         operations = self.operations
         iteration_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
-        users = operations.users
-        return any(
-            operations.tracked[at] and iteration_of.get(user) != k and self._goes_back(at, user)
-            for at, k in iteration_of.items()
-            for user in users[at]
-        )
+        sums: set[int] = set()  # iterations to whose running sum the gradient comes
+        followed: dict[int, set[Hashable]] = {k: set() for k in range(len(places) - 1)}
+        for at, k in iteration_of.items():
+            for user in operations.users[at] if operations.tracked[at] else ():
+                later = iteration_of.get(user)
+                if later == k or not self._goes_back(at, user):
+                    continue
+                if later is not None and not self.sameness.goes_on(at, user):
+                    return True
+                if later is not None or self.sameness.is_running(at):
+                    sums.add(k)
+                else:
+                    followed[k].add(self.sameness.place(at))
+        # the running sum of the last one may be used by nobody
+        is_summed = sums >= {*range(len(places) - 2)}
+        alike = len({frozenset(some) for some in followed.values()}) == 1
+        return not (alike and (not sums or is_summed))
 
     def _goes_back(self, maker: int, user: int) -> bool:
         """Say whether an operation took a value through which a gradient can go back."""

@@ -13,6 +13,9 @@ from typing import NamedTuple
 from gradviz.graph.operations import Operation, Operations
 from gradviz.graph.records import Call, ModuleCall
 
+SUM = "add"
+SUMS = (SUM, "add_")  # ``0 + x`` is the first step of a running sum, and ``total += x`` a later one
+
 
 class Step(NamedTuple):
     """One operation, one backward, a module call, or a loop, of the order in which they ran.
@@ -45,6 +48,13 @@ class Sameness:
     def steps(self) -> list[Step]:
         """The operations and the backwards, in the order in which they ran."""
         return [*self._steps(exact=True)]
+
+    @cached_property
+    def trained(self) -> list[Step]:
+        """The same, without what no loss has: an agent acts in some iterations, and an evaluation
+        is made in others."""
+        ops = self.operations.all
+        return [s for s in self.steps if s.has_backward or not self._is_aside(ops[s.at])]
 
     @cached_property
     def whole_calls(self) -> list[Step]:
@@ -102,6 +112,13 @@ class Sameness:
         end = len(self.operations.all)
         yield from (self._backward(end, b.call_id) for b in reversed(waiting))
 
+    def _is_aside(self, op: Operation) -> bool:
+        """Say whether no loss has what a module computed where no gradient is recorded, or what was
+        made of that."""
+        quiet = not op.call.grad_mode and op.at not in self.operations.feeding
+        by_hand = op.call.module_call is None and self.operations.reads_weights[op.at]
+        return quiet and not by_hand
+
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
@@ -137,19 +154,38 @@ class Sameness:
         whether it counts how many operations before its values were made."""
         call = op.call
         source = call.source
+        reads = [
+            (i, source)
+            for i, source in zip(op.reads, op.sources, strict=True)
+            if source is None or not self.goes_on(source, op.at)
+        ]
         return (
-            call.function,
+            SUM if call.function in SUMS else call.function,
             source and (*source[:2], source.off),
             self._module(call.module_call),
             call.grad_mode,
             call.inference_mode,
-            tuple(
-                self._value(op, i, source if exact else None, begun)
-                for i, source in zip(op.reads, op.sources, strict=True)
-            ),
+            tuple(self._value(op, i, source if exact else None, begun) for i, source in reads),
             tuple(self.operations.is_tracked(i) for i in op.makes),
             self._gradient(op.at),
         )
+
+    def goes_on(self, at: int, user: int) -> bool:
+        """Say whether an operation adds to the sum that the same line made before."""
+        one, other = self.operations.all[at].call, self.operations.all[user].call
+        both = one.function in SUMS and other.function in SUMS
+        return both and one.source is not None and self._line(one) == self._line(other)
+
+    def is_running(self, at: int) -> bool:
+        """Say whether an operation is a step of a sum to which one line adds again and again."""
+        op = self.operations.all[at]
+        beside = [*op.sources, *self.operations.users[at]]
+        return any(k is not None and self.goes_on(k, at) for k in beside)
+
+    def place(self, at: int) -> Hashable:
+        """Return what operations have in common that one line makes in the same way."""
+        call = self.operations.all[at].call
+        return call.function, self._line(call)
 
     def _module(self, call_id: int | None) -> Hashable:
         """Return what kind of module ran, and the modules around it, with their modes. Which it
@@ -165,9 +201,17 @@ class Sameness:
         origin: Hashable = "earlier"
         if state.object_id in self.operations.weight:
             origin = "parameter", state.object_id
-        elif source is not None and source >= begun and source not in self.prepared:
+        elif source is not None and source >= begun and not self._is_given(op, source):
             origin = op.at - source
         return origin, bool(state.requires_grad), cut and cut.reason
+
+    def _is_given(self, op: Operation, source: int) -> bool:
+        """Say whether a value is data to an operation, however long before it was made: it was
+        prepared, or made without a gradient outside of modules or by what records none, as what a
+        rollout collects for the steps after it."""
+        made_by = self.operations.all[source].call
+        loose = made_by.module_call is None and not self.operations.tracked[source]
+        return source in self.prepared or loose or (op.call.grad_mode and not made_by.grad_mode)
 
     def _gradient(self, at: int) -> Hashable:
         """Return whether gradients came to an operation, and whether any was nan or inf."""

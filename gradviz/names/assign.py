@@ -117,6 +117,7 @@ class Names:
         is_module = recorder.home_at is None or (
             recorder.home and recorder.home.co_name == "<module>"
         )
+        self._inside = recorder.modules.inside()
         self._home = recorder.home
         self._globals = recorder.globals if is_module else None
         self._block = self._block_of(recorder)
@@ -324,11 +325,15 @@ class Names:
 
     def root(self, root: Root) -> str:
         """Return the variable of a module that ran, as it was called first, else its class."""
+        around = self._inside.get(root)
+        if around is not None and around[0].hint is not None:
+            return f"{around[0].hint}.{around[1]}"
         return self._called(root.site, root)
 
     def _called(self, site: Site, root: Root) -> str:
-        """Return what a site calls a root module: the variable there, else its class."""
-        return getattr(self._of_module.get(site), "callee", None) or root.kind
+        """Return what a site calls a root module: the variable there, else a global one, else its
+        class."""
+        return getattr(self._of_module.get(site), "callee", None) or root.hint or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
         """Tell which statement called a module, and how the call is written there."""

@@ -159,6 +159,7 @@ class Root:
         self.module = weakref.ref(module)
         self.kind = type(module).__name__
         self.site: Site = ()  # of its first call
+        self.hint: str | None = None  # a global variable that held it when the block ended
         # what stands below it: by id, for as long as the object lives
         self.paths: dict[int, tuple[str, weakref.ref[Any]]] = {}
         self.tree = Tree((), (), ())

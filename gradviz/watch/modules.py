@@ -14,8 +14,10 @@ has ended.
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -161,6 +163,27 @@ class Modules:
         if len(self.stepped) > MOST_STEPPED:  # a loop may make one in each iteration
             del self.stepped[next(iter(self.stepped))]
 
+    def take_variables(self, variables: Iterable[tuple[str, torch.nn.Module]]) -> None:
+        """Let global variables name the roots that they hold. What stands around a root and called
+        it in a method of its own, as ``agent.act(x)`` calls ``self.actor``, is a root in its place.
+
+        Args:
+            variables: each with its name.
+        """
+        for name, module in variables:
+            root = next((root for root in self.roots if root.module() is module), None)
+            if root is None and self._called_by(module):
+                root = self._root(module, ())
+            if root is not None and root.hint is None:
+                root.hint = name
+
+    def _called_by(self, module: torch.nn.Module) -> bool:
+        """Say whether a method of a module's class called a root that stands below it."""
+        own = {id(code) for code in _methods(type(module))}
+        called = [r for r in self.roots if any(id(code) in own for code in r.site[::2])]
+        below = {id(one) for one in module.modules()} if called else set()
+        return any(id(root.module()) in below for root in called)
+
     def read(self, more_optimizers: Iterable[Any] = ()) -> None:
         """Read what stands below the roots, as it is now, and which optimizers have it."""
         alive = [one for ref in self.optimizers.values() if (one := ref()) is not None]
@@ -227,6 +250,18 @@ class Modules:
             bool(read(lambda: parameter.requires_grad)),
             None if held is None else id(parameter) in held,
         )
+
+
+def _methods(kind: type) -> Iterator[CodeType]:
+    """Go through the code of the methods that a class and those above it define, torch's own
+    apart."""
+    for one in kind.__mro__:
+        if one is torch.nn.Module:
+            return
+        for method in vars(one).values():
+            code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+            if isinstance(code, CodeType):
+                yield code
 
 
 def _parameters_of(optimizers: list[Any]) -> set[int] | None:

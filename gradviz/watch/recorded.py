@@ -122,7 +122,7 @@ class Recorded:
                 modules.append((name, value))
             elif type(value) in (list, tuple) and not name.startswith("_"):
                 self._take_places(name, value)
-        self._recorder.read_modules(optimizers)
+        self._recorder.read_modules(optimizers, modules)
         self._recorder.name_parameters(modules)
 
     def _take_places(self, name: str, values: Sequence[Any]) -> None:

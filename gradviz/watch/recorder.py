@@ -240,11 +240,19 @@ class Recorder(TorchFunctionMode):
                 except Exception as error:
                     self.failed(error)
 
-    def read_modules(self, more_optimizers: list[Any]) -> None:
+    def read_modules(
+        self, more_optimizers: list[Any], variables: Sequence[tuple[str, Any]] = ()
+    ) -> None:
         """Read the modules that ran, and which optimizers have their parameters: of those that
-        stepped, and of these."""
+        stepped, and of these.
+
+        Args:
+            more_optimizers: that a variable holds.
+            variables: that hold modules, each with its name.
+        """
         try:
             with torch_private.unobserved():
+                self.modules.take_variables(variables)
                 self.modules.read(more_optimizers)
         except Exception as error:
             self.failed(error)

@@ -2876,6 +2876,7 @@ OUTLINE = {
     "module_gets": "{module} {n} of {total} ✓",
     "module_gets_more": "{module} {n} of {total} ✓ (added to the gradient of {losses:list})",
     "module_gets_none": "{module} 0 of {total}",
+    "others_get_none": "the other {n}: none",
     "module_under_no_grad": "{module} 0 of {total}: ran under no_grad, {place}",
     "kth_call": "call {k}",
     "call_short": "call {k} of {n}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 TEXT_LIMIT = 200  # characters of one piece of user text that are ever drawn
@@ -23,6 +24,20 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )
+
+
+def as_operand(code: str) -> str:
+    """Write an expression so that ``.backward()`` may follow it.
+
+    >>> as_operand("total / 4"), as_operand("losses[-1].mean()")
+    ('(total / 4)', 'losses[-1].mean()')
+    """
+    try:
+        node = ast.parse(code, mode="eval").body
+    except (SyntaxError, ValueError):
+        return code
+    whole = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple)
+    return code if isinstance(node, whole) else f"({code})"
 
 
 def shorten(text: str, chars: int) -> str:

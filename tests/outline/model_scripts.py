@@ -20,6 +20,7 @@ from torch import nn
 
 FOLDER = Path(__file__).parent / "models"
 KEPT_ASIDE = Path(__file__).parent / "blind_models"  # only faults are planted into these
+PROGRAMS = Path(__file__).parent / "programs"  # whole programs, written as people write them
 MARKER = "# %% the recorded cell"
 # A gradient whose norm is below this, yet not zero, counts as vanishing: in float32 Adam's eps of
 # 1e-8 is then a hundred times larger.
@@ -33,8 +34,9 @@ def model_names() -> list[str]:
 
 
 def read(name: str) -> str:
-    folder = FOLDER if (FOLDER / f"{name}.py").exists() else KEPT_ASIDE
-    return (folder / f"{name}.py").read_text(encoding="utf-8")
+    folders = (FOLDER, PROGRAMS, KEPT_ASIDE)
+    path = next(f / f"{name}.py" for f in folders if (f / f"{name}.py").exists())
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -112,12 +112,23 @@ def test_a_gradient_from_iteration_to_iteration_makes_them_one_computation() -> 
     assert times(loop(**alone)) == [TIMES - 1]  # the first adds a number
 
 
-def test_iterations_whose_results_are_used_together_are_no_iterations() -> None:
-    used = {
-        "middle": "kept.append((x @ proj).mean())",
-        "after": "total = sum(kept); total.backward()",
-    }
-    assert times(loop(**used)) == []
+@pytest.mark.parametrize(
+    ("middle", "after", "found"),
+    [
+        ("kept.append((x @ proj).mean())", "total = sum(kept)", [TIMES]),
+        ("kept.append((x @ proj).mean())", "total = torch.stack(kept).sum()", [TIMES]),
+        ("kept.append((x @ proj).mean() + (kept[-1] if kept else 0))", "total = kept[-1]", [TIMES - 1]),
+        ("kept.append((x @ proj).mean())", "total = kept[0] * kept[1]", [2, TIMES - 2]),
+        ("kept.append((x @ proj).mean())", "total = sum(kept[:-1])", [TIMES - 1]),
+        ("kept.append((x @ proj).mean() * (kept[-1] if kept else 1))", "total = kept[-1]", []),
+    ],
+)
+def test_iterations_whose_results_are_used_together_are_terms_of_a_sum_alone(
+    middle: str, after: str, found: list[int]
+) -> None:
+    """What follows uses those alike that stand for each other, or each adds to what the one before
+    it made; where they are not, the gradient goes from one into another in another way."""
+    assert times(loop(middle=middle, after=f"{after}; total.backward()")) == found
 
 
 def test_iterations_in_iterations() -> None:

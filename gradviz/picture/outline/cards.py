@@ -33,6 +33,7 @@ from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words, reason_of
 
 CODE = 40  # characters of code in a title
+ALL_NAMED = 3  # modules of a card that begins and ends with the same one
 LONG_CODE = 120  # of what follows the title, and has the room that is left
 FUNCTIONS = 3  # that are named of those folded into a card
 LONG = 12  # characters of a place that get a line of their own
@@ -394,13 +395,7 @@ class Cards:
     def _call_title(self, unit: Unit, shape: str) -> Row:
         calls = [self.tree.call[i] for i in unit.calls]
         if unit.merged in (Merged.FOLD, Merged.ROWS):
-            name = say(
-                "outline.from_to",
-                first=self._end_name(unit.members[0], 0),
-                last=self._end_name(unit.members[-1], -1),
-            )
-            n = len({(c.module_id, c.path) for c in calls})
-            return self._titled(name, say("outline.modules", n=n), shape)
+            return self._folded_title(unit, calls, shape)
         if unit.merged is Merged.SIDE:
             return self._side_title(calls)
         first = calls[0]
@@ -424,6 +419,19 @@ class Cards:
         name = self._written(first) if not first.path else self.short(first)
         return self._titled(name, self._with_folded(grey, unit), shape, (grey,))
 
+    def _folded_title(self, unit: Unit, calls: list[ModuleCall], shape: str) -> Row:
+        """Name a card of several neighbours by the first and the last; where these are one module,
+        by all modules."""
+        first, last = self._end_name(unit.members[0], 0), self._end_name(unit.members[-1], -1)
+        modules = {(c.module_id, c.path): self.short(c) for c in calls}
+        if first == last and len(modules) == 1 and all(one.calls for one in unit.members):
+            grey = say("outline.called_times", kind=calls[0].kind, n=len(calls))
+            return self._titled(first, grey, shape)
+        name = say("outline.from_to", first=first, last=last)
+        if first == last and len(modules) <= ALL_NAMED:
+            name = enumerated([*dict.fromkeys(modules.values())])
+        return self._titled(name, say("outline.modules", n=len(modules)), shape)
+
     def _written(self, call: ModuleCall) -> str:
         """Return a call of a root module as the user wrote it, with what it is bound to."""
         if call.source is None or call.code is None:
@@ -441,11 +449,11 @@ class Cards:
             grey = say("outline.called_times", kind=calls[0].kind, n=len(calls))
             return self._titled(self.short(calls[0]), grey, "")
         around = {c.path.rpartition(".")[0] for c in calls}
-        names = [c.path.rpartition(".")[2] for c in calls]
+        names = [c.path.rpartition(".")[2] or self.short(c) for c in calls]
         prefix = around.pop() if len(around) == 1 else ""
         outer = prefix and self._relative(calls[0].module_id, prefix)
         grey = say("outline.side_by_side", n=len(calls))
-        return self._titled(outer or enumerated(names), grey, "")
+        return self._titled(outer or enumerated([*dict.fromkeys(names)]), grey, "")
 
     def _range(self, calls: list[ModuleCall]) -> str:
         """Return the name of several modules: "h.{0..4}", or "experts.{0,1,3}"."""

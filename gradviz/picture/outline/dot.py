@@ -175,9 +175,12 @@ def _roots(outline: Outline) -> list[int]:
 
 
 def _level(cards: Sequence[int]) -> str:
-    """Keep cards side by side, in this order."""
-    hidden = _listed({"style": "invis"})
-    flat = " ".join(f"n{a} -> n{b} {hidden};" for a, b in pairwise(cards))
+    """Keep cards side by side, in this order. An edge inside of a frame stands there as well when
+    the layout is written: without a key it would be another one, that is seen."""
+    flat = " ".join(
+        f"n{a} -> n{b} {_listed({'key': f'beside{a}', 'style': 'invis'})};"
+        for a, b in pairwise(cards)
+    )
     return f"{{ rank=same; {flat} }}"
 
 

@@ -400,9 +400,9 @@ class Gathering:
         return list(found.values())
 
     def _is_noise(self, unit: Unit) -> bool:
-        """Say whether a card is an evaluation that nothing else has to do with: nobody lost a
-        gradient by it, and the reader did not ask for it."""
-        if unit.kind is not Kind.CALL or not self._is_aside(unit):
+        """Say whether a card is an evaluation, or an average, that nothing else has to do with:
+        nobody lost a gradient by it, it moves no parameter, and the reader did not ask for it."""
+        if not unit.ops or not self._is_aside(unit) or self._writes_weights(unit):
             return False
         lost = any(
             w.fate is Fate.NONE and self.operations.should_get(w)
@@ -413,12 +413,20 @@ class Gathering:
         points = any(self.operations.all[at].call.id in pointed for at in unit.ops)
         return not (lost or asked or points or self._has_links(unit))
 
+    def _writes_weights(self, unit: Unit) -> bool:
+        """Say whether a card writes a parameter."""
+        made = (i for at in unit.ops for i in self.operations.all[at].makes)
+        return any(
+            self.operations.graph.tensor[i].object_id in self.operations.weight for i in made
+        )
+
     def _has_links(self, unit: Unit) -> bool:
-        """Say whether a card uses what others made, data apart, or they what it made."""
+        """Say whether a card uses what others made, data apart, or they what it made: others of
+        those that are drawn."""
         inside = {*unit.ops}
         ends = {u for at in inside for u in self.operations.users[at]}
         ends |= {s for at in inside for s in self.operations.all[at].sources if s is not None}
-        return not ends - inside <= self.expansion.data
+        return not ends - inside <= self.expansion.data | self.expansion.iterations.left_out
 
     def _is_aside(self, unit: Unit) -> bool:
         """Say whether no loss has what a card computes where no gradient is recorded: an

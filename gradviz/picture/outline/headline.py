@@ -25,6 +25,7 @@ CAUSES = 3  # that are told, by how many parameters they cost
 OTHERS = 2  # skips that send a gradient, before one that does not is told from them
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
+NAMED = 2  # models without a gradient from a backward that are named
 
 
 class Heading:
@@ -170,6 +171,7 @@ class Heading:
         if not self.operations.graph.modules:
             n = sum(self._got_in(weight, run) for weight in self.weights)
             return [Span(say("outline.all_of", n=n, total=len(self.weights)), "cut")]
+        none: list[Span] = []
         for module in self.operations.graph.modules:
             weights = [w for w in self.weights if w.module_id == module.id]
             n = sum(self._got_in(weight, run) for weight in weights)
@@ -182,8 +184,10 @@ class Heading:
             elif n:
                 spans.append(Span(self._some_in(module.name, weights, run), "cut"))
             else:
-                spans.append(Span(self._none_in(module.id, module.name, total)))
-        return spans
+                none.append(Span(self._none_in(module.id, module.name, total)))
+        if spans and len(none) > NAMED:
+            none = [Span(say("outline.others_get_none", n=len(none)))]
+        return [*spans, *none]
 
     def _some_in(self, name: str, weights: list[Weight], run: int) -> str:
         """Count the parameters of a model that got something in a run, and tell to what it was

@@ -39,6 +39,11 @@ class Link:
         return self.tail, self.head
 
     @property
+    def is_data(self) -> bool:
+        """Whether nothing went that could bring a gradient back, or could have."""
+        return not self.tracked and not self.cuts
+
+    @property
     def is_cut(self) -> bool:
         """Whether values went on and no gradient can come back for any of them."""
         return bool(self.cuts) and not self.tracked
@@ -309,7 +314,7 @@ class Links:
     @cached_property
     def said(self) -> list[Link]:
         """The links that are said in words. A cut of a value that is drawn somewhere is not said
-        again."""
+        again; data that was only prepared in a card which gets a gradient is not said."""
         shown = {self._told(cut) for link in self.drawn for cut in link.cuts}
         return [
             link
@@ -317,6 +322,7 @@ class Links:
             if pair not in self._drawn_pairs
             and self.units[link.tail].kind is not Kind.INPUT
             and not (link.is_cut and shown.issuperset(map(self._told, link.cuts)))
+            and not (link.is_data and self.gets(link.tail))
         ]
 
     def _told(self, cut: Cut) -> Hashable:

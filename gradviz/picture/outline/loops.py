@@ -11,7 +11,7 @@ from gradviz.graph.operations import Fate, Operation, Operations
 from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit
 
 STEPS = 3  # equal ones in a row that are a loop
-LONGEST = 24  # calls and operations of one step
+LONGEST = 100  # calls and operations of one step
 BARS = 100  # of a chart: more steps share one
 FLOOR = 1e-8  # of a chart's scale: what is smaller does not move a float32 weight near 1
 FLOOR_TEXT = "1e-8"
@@ -62,7 +62,8 @@ class Loops:
 
     def _is_worth_it(self, units: list[Unit], period: int) -> bool:
         """Say whether a loop is of statements that read parameters, or of several modules, and each
-        step uses what the step before it made: one module alone is a range of calls."""
+        step uses what the step before it made or no gradient is recorded in any: one module alone
+        is a range of calls."""
         step = units[:period]
         reads = any(
             unit.kind is Kind.STATEMENT and self.operations.reads_weights[unit.ops[0]]
@@ -71,6 +72,8 @@ class Loops:
         modules = {self._module(unit) for unit in step if unit.kind is Kind.CALL}
         if not reads and len(modules) < 2:
             return False
+        if all(map(self._is_quiet, units)):  # a rollout, whose environment is no torch
+            return True
         first = {at for unit in units[period : 2 * period] for at in unit.ops}
         second = (at for unit in units[2 * period : 3 * period] for at in unit.ops)
         return any(first.intersection(self.operations.all[at].sources) for at in second)
@@ -108,9 +111,12 @@ class Loops:
     def _of_operation(self, op: Operation) -> tuple[Hashable, ...]:
         tensor = self.operations.graph.tensor
         weights = [self.operations.weight[i] for i in self.operations.reads_weights[op.at]]
-        fates = tuple((w.shape, w.fate if w.fate not in GOT else None, w.held) for w in weights)
-        shapes = tuple(tensor[i].shape for i in op.makes)
-        return shapes, fates, self.expansion.is_quiet(op)
+        fates = tuple((w.fate if w.fate not in GOT else None, w.held) for w in weights)
+        is_quiet = self.expansion.is_quiet(op)
+        if is_quiet and op.at not in self.operations.feeding:  # an average of all parameters
+            return frozenset(fates), is_quiet
+        of_weights = tuple(w.shape for w in weights)
+        return tuple(tensor[i].shape for i in op.makes), of_weights, fates, is_quiet
 
     def _is_quiet(self, unit: Unit) -> bool:
         return all(self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops)

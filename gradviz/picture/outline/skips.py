@@ -58,10 +58,10 @@ class Skips:
         return Beside(len(others))
 
     def _is_branch_beside(self, other: Pair, pair: Pair) -> bool:
-        """Say whether another module beside the user of a value uses it, too."""
+        """Say whether another module beside the user of a value, in one module, uses it, too."""
         calls = self.tree.call
-        heads = calls[other[1]], calls[pair[1]]
-        return other[0] == pair[0] and heads[0].parent_id == heads[1].parent_id
+        around = {calls[other[1]].parent_id, calls[pair[1]].parent_id}
+        return other[0] == pair[0] and len(around) == 1 and None not in around
 
     def _kind(self, pair: Pair) -> tuple[str, str]:
         tail, head = (self.tree.call[i].kind for i in pair)

@@ -15,7 +15,7 @@ from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Unit
-from gradviz.words.plain import visible
+from gradviz.words.plain import as_operand, visible
 from gradviz.words.speech import say
 
 CODE = 24  # characters of a call as written
@@ -97,14 +97,15 @@ class States:
     def _fate_here(self, weight: Weight, norm: float, mine: list[Sent]) -> Fate:
         """Return what became of a parameter's gradient: of one that a card sent in a run before the
         last, what it was then."""
-        sent = self.operations.filled_from.get(id_of(weight), {}).values()
+        sent = [*self.operations.filled_from.get(id_of(weight), {}).values()]
         last = max((one.run for some in sent for one in some), default=-1)
         if not mine or mine[-1].run == last or math.isnan(norm):
             return weight.fate
         if any(one.is_broken for one in mine):
             return Fate.NAN
         if norm == 0.0:
-            return Fate.ZERO
+            whole = [one for some in sent for one in some if one.run == mine[-1].run]
+            return Fate.ZERO if self.operations.norm_of_sent(whole) == 0 else Fate.SOME
         return Fate.VANISHED if norm < VANISHING else Fate.SOME
 
     def _sent_from(self, weight: Weight, inside: set[int]) -> list[Sent] | None:
@@ -424,7 +425,7 @@ class States:
         maker = self.operations.facts.maker.get(tensor.id) if tensor else None
         code = maker.source.code if maker and maker.source else None
         if not name and code and len(code) <= CODE and "=" not in code:
-            name = visible(code)
+            name = as_operand(visible(code))
         return name or say("outline.nth_backward", n=run + 1)
 
     def _line_of(self, run: int) -> tuple[str, int] | None:

@@ -259,7 +259,10 @@ class Expansion:
         return any(at in self.cuts_at for at in ops)
 
     def _is_uneven(self, call_id: int) -> bool:
-        """Say whether some modules below a call get gradients and others beside them none."""
+        """Say whether some modules below a call get gradients and others beside them none. Of an
+        evaluation beside it another call tells that."""
+        if self._evaluates(call_id):
+            return False
         children = self.tree.children.get(call_id, ())
         fates = [self._fates_below(child) for child in children]
         unused = bool(self.tree.never_called(self.tree.call[call_id]))
@@ -268,6 +271,11 @@ class Expansion:
         only_bad = any(fate and fate <= {*FADED} for fate in fates)
         some_good = any(Fate.SOME in fate for fate in fates)
         return (only_got and (only_lost or unused)) or (only_bad and some_good)
+
+    def _evaluates(self, call_id: int) -> bool:
+        """Say whether no gradient is recorded in a call, and in another one of its module is."""
+        others = self._calls_of_same(call_id)
+        return call_id in self.quiet_calls and any(i not in self.quiet_calls for i in others)
 
     def _fates_below(self, call_id: int) -> set[Fate]:
         call = self.tree.call[call_id]
@@ -580,7 +588,10 @@ class Expansion:
         return bool(cuts) and cuts[0] <= piece.ops[0]
 
     def _add_unused(self, call_id: int, units: list[Unit]) -> None:
-        """Add the modules that were never called to the card of their siblings, or as a card."""
+        """Add the modules that were never called to the card of their siblings, or as a card: once,
+        however often the module around them is called."""
+        if call_id != self._first_of_module(call_id):
+            return
         for path, _ in self.tree.never_called(self.tree.call[call_id]):
             beside = path.rpartition(".")[0]
             siblings = [
@@ -595,6 +606,16 @@ class Expansion:
                 (siblings or alone)[0].unused.append(path)
             else:
                 units.append(Unit(Kind.UNUSED, [], parent=call_id, unused=[path]))
+
+    def _first_of_module(self, call_id: int) -> int:
+        """Return the first opened call of a module, of those that are no evaluation where there are
+        such."""
+        calls = filter(self._is_opened, self._calls_of_same(call_id))
+        return min(calls, key=lambda i: (i in self.quiet_calls, i))
+
+    def _calls_of_same(self, call_id: int) -> list[int]:
+        call = self.tree.call[call_id]
+        return self.tree.calls_of.get((call.module_id, call.path), [])
 
     # --- parameters -------------------------------------------------------------------------------
 
