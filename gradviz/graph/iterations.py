@@ -184,25 +184,30 @@ class Iterations:
     def _are_connected(self, places: tuple[int, ...]) -> bool:
         """Say whether a gradient can go into an iteration from another, or from what follows: where
         it comes to all of them alike, as from a sum of their losses, they are not."""
-        operations = self.operations
-        iteration_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
         sums: set[int] = set()  # iterations to whose running sum the gradient comes
         followed: dict[int, set[Hashable]] = {k: set() for k in range(len(places) - 1)}
-        for at, k in iteration_of.items():
-            for user in operations.users[at] if operations.tracked[at] else ():
-                later = iteration_of.get(user)
-                if later == k or not self._goes_back(at, user):
-                    continue
-                if later is not None and not self.sameness.goes_on(at, user):
-                    return True
-                if later is not None or self.sameness.is_running(at):
-                    sums.add(k)
-                else:
-                    followed[k].add(self.sameness.place(at))
+        for at, k, user, later in self._leaving(places):
+            if later is not None and not self.sameness.goes_on(at, user):
+                return True
+            if later is not None or self.sameness.is_running(at):
+                sums.add(k)
+            else:
+                followed[k].add(self.sameness.place(at))
         # the running sum of the last one may be used by nobody
         is_summed = sums >= {*range(len(places) - 2)}
         alike = len({frozenset(some) for some in followed.values()}) == 1
         return not (alike and (not sums or is_summed))
+
+    def _leaving(self, places: tuple[int, ...]) -> Iterator[tuple[int, int, int, int | None]]:
+        """Go through the operations of iterations to which a gradient can come from outside: one,
+        its iteration, the operation that uses it, and the iteration of that, None behind all."""
+        users = self.operations.users
+        iteration_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
+        for at, k in iteration_of.items():
+            for user in users[at] if self.operations.tracked[at] else ():
+                later = iteration_of.get(user)
+                if later != k and self._goes_back(at, user):
+                    yield at, k, user, later
 
     def _goes_back(self, maker: int, user: int) -> bool:
         """Say whether an operation took a value through which a gradient can go back."""

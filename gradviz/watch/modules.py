@@ -14,10 +14,8 @@ has ended.
 
 from __future__ import annotations
 
-import inspect
 import weakref
-from collections.abc import Iterable, Iterator
-from types import CodeType
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -179,7 +177,7 @@ class Modules:
 
     def _called_by(self, module: torch.nn.Module) -> bool:
         """Say whether a method of a module's class called a root that stands below it."""
-        own = {id(code) for code in _methods(type(module))}
+        own = {id(code) for code in torch_private.methods_of(type(module))}
         called = [r for r in self.roots if any(id(code) in own for code in r.site[::2])]
         below = {id(one) for one in module.modules()} if called else set()
         return any(id(root.module()) in below for root in called)
@@ -250,18 +248,6 @@ class Modules:
             bool(read(lambda: parameter.requires_grad)),
             None if held is None else id(parameter) in held,
         )
-
-
-def _methods(kind: type) -> Iterator[CodeType]:
-    """Go through the code of the methods that a class and those above it define, torch's own
-    apart."""
-    for one in kind.__mro__:
-        if one is torch.nn.Module:
-            return
-        for method in vars(one).values():
-            code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
-            if isinstance(code, CodeType):
-                yield code
 
 
 def _parameters_of(optimizers: list[Any]) -> set[int] | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import operator
 import os
 import re
@@ -543,6 +544,18 @@ def called_module(frame: FrameType) -> torch.nn.Module:
     anyway."""
     module: torch.nn.Module = frame.f_locals["self"]
     return module
+
+
+def methods_of(kind: type[torch.nn.Module]) -> Iterator[CodeType]:
+    """Go through the code of the methods that a class of modules and those above it define, torch's
+    own base apart; of a decorated one that of the function inside."""
+    for one in kind.__mro__:
+        if one is torch.nn.Module:
+            return
+        for method in vars(one).values():
+            code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+            if isinstance(code, CodeType):
+                yield code
 
 
 _ENTERING = ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")

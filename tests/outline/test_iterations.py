@@ -117,7 +117,11 @@ def test_a_gradient_from_iteration_to_iteration_makes_them_one_computation() -> 
     [
         ("kept.append((x @ proj).mean())", "total = sum(kept)", [TIMES]),
         ("kept.append((x @ proj).mean())", "total = torch.stack(kept).sum()", [TIMES]),
-        ("kept.append((x @ proj).mean() + (kept[-1] if kept else 0))", "total = kept[-1]", [TIMES - 1]),
+        (
+            "kept.append((x @ proj).mean() + (kept[-1] if kept else 0))",
+            "total = kept[-1]",
+            [TIMES - 1],
+        ),
         ("kept.append((x @ proj).mean())", "total = kept[0] * kept[1]", [2, TIMES - 2]),
         ("kept.append((x @ proj).mean())", "total = sum(kept[:-1])", [TIMES - 1]),
         ("kept.append((x @ proj).mean() * (kept[-1] if kept else 1))", "total = kept[-1]", []),
