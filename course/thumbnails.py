@@ -62,7 +62,7 @@ def svg(number: str) -> str:
     """Draw the picture of a notebook of the core, in the colours of the page that shows it."""
     program = PROGRAMS[number]
     figure, _ = run(program.code)
-    source = dot.dot(short(figure, program), dot.ACROSS)
+    source = dot.dot(short(figure, program), dot.ACROSS[0])
     return dark_picture(render.render(source).decode())
 
 

@@ -104,7 +104,7 @@ export function makeCode(el, prefix, chooser) {
     for (const { slot, number } of slots) {
       const end = NUMBER + (code.columns?.[number] ?? columns) * letter + 14 + slot.scrollWidth;
       const isAlone = slot.querySelector("input[type=checkbox]") && slot.childElementCount === 1;
-      const room = width - (number === first?.number ? RESET : 0);
+      const room = width - (number === first?.number ? RESET : PADDING);
       slot.classList.toggle("gv-alone", !isBeside && Boolean(isAlone) && end <= room);
     }
     el.classList.toggle("gv-beside", isBeside);

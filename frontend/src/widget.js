@@ -7,6 +7,7 @@ import { watchKernel } from "./kernel.js";
 import { unpackBook } from "./packed.js";
 import { mountPanel } from "./panel.js";
 import { cleanSvg } from "./safe_svg.js";
+import { bringIntoSight } from "./sight.js";
 import { sentence, useWords } from "./words.js";
 
 /** @import { Book, BookTrait, Model, Notice, NoticeKind, State } from "./types.d.ts" */
@@ -134,7 +135,9 @@ function render({ model, el }) {
   draw();
   kernel = watchKernel(model, showNotice);
   const endHelp = helpControls(el, kernel.press);
+  const endScrolling = bringIntoSight(el);
   return () => {
+    endScrolling();
     endHelp();
     kernel.end();
     for (const trait of TRAITS) model.off(`change:${trait}`, drawSoon);

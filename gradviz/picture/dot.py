@@ -49,37 +49,59 @@ STRIP_CHARS = 27  # of a line that may break
 LINE = 8  # points; less free room than this in a card is not seen
 
 
+class Lines(NamedTuple):
+    """How the lines of a card break. ``code``: letters of a line of code at most. ``words``: of any
+    other line. ``strip``: of a line that is made of several. ``pair``: points in which a value and
+    its chip stand beside each other.
+    """
+
+    code: int = UNSET
+    words: int = UNSET
+    strip: int = STRIP_CHARS
+    pair: int = PAIR_WIDTH
+
+
 class Arrangement(NamedTuple):
     """``row``: points that the cards of one row may take (the rest is for arrows that pass).
-    ``columns``: what stands in one frame stands in one column. ``chars``: at which a line of a card
-    wraps at the latest, and when it is set, chips of long arrows get no room of their own.
+    ``columns``: what stands in one frame stands in one column. ``lines``: how the lines of a card
+    break, and where those of code do, chips of long arrows get no room of their own.
     ``across``: values go from left to right instead of down, and no row is planned. ``single``: all
-    cards stand in one column. ``tight``: arrows that pass a card stand close to each other.
+    cards stand in one column. ``tight``: arrows that pass a card stand close to each other, and
+    cards that follow each other from left to right, too.
     """
 
     row: float
     columns: bool = False
-    chars: int = UNSET
+    lines: Lines = Lines()
     across: bool = False
     single: bool = False
     tight: bool = False
+
+
+def _lines_of(chars: int) -> Lines:
+    """Return how lines break that all have so many letters at most."""
+    return Lines(chars, chars)
 
 
 ARRANGEMENTS = (
     Arrangement(600),
     Arrangement(520),
     *(
-        Arrangement(row, True, chars)
+        Arrangement(row, True, _lines_of(chars))
         for chars in (UNSET, 28, 22)
         for row in (600, 530, 465, 400, 340, 280)
     ),
 )  # from the best-looking to the narrowest
-ACROSS = Arrangement(0, chars=21, across=True)
+ACROSS = (
+    Arrangement(0, lines=Lines(code=21, strip=21), across=True),
+    Arrangement(0, lines=_lines_of(16), across=True),
+    Arrangement(0, lines=Lines(14, 14, pair=0), across=True, tight=True),
+)  # from the best-looking to the narrowest
 # of a picture for a narrow place, when none of the others is narrow enough
 ONE_COLUMN = (
-    Arrangement(220, True, 20),
-    *(Arrangement(0, chars=chars, single=True) for chars in (22, 20, 18, 16)),
-    *(Arrangement(0, chars=chars, single=True, tight=True) for chars in (18, 16)),
+    Arrangement(220, True, _lines_of(20)),
+    *(Arrangement(0, lines=_lines_of(chars), single=True) for chars in (22, 20, 18, 16)),
+    *(Arrangement(0, lines=_lines_of(chars), single=True, tight=True) for chars in (18, 16)),
 )
 
 
@@ -145,8 +167,8 @@ def dot(scene: Scene, how: Arrangement = ARRANGEMENTS[0]) -> str:
         f"  {_picture(scene, how)}",
         f"  node [{_attributes(shape='plain', fontname=theme.SANS, fontsize=theme.VALUE_SIZE)}];",
         f"  edge [{_attributes(fontname=theme.SANS, fontsize=theme.STATE_SIZE, arrowsize=0.8)}];",
-        *_boxes(scene, _frames(scene), beside, how.chars),
-        *(f"  {_card(c, how.chars)}" for c in scene.cards if c.id not in framed),
+        *_boxes(scene, _frames(scene), beside, how.lines),
+        *(f"  {_card(c, how.lines)}" for c in scene.cards if c.id not in framed),
         *_arrows(scene, beside, rows, how),
         *_columns(rows, SINGLE if how.single else COLUMN),
         "}",
@@ -161,7 +183,7 @@ def _picture(scene: Scene, how: Arrangement) -> str:
         newrank="true",
         bgcolor="transparent",
         nodesep=0.3 if how.across else 0.15 if how.tight else 0.25,
-        ranksep=0.46 if how.across else 0.34,
+        ranksep=0.46 if how.across and not how.tight else 0.34,
         pad=0.06,
         labelloc="b",
         fontname=theme.SANS,
@@ -186,7 +208,7 @@ def _arrows(
     for i, a in enumerate(scene.arrows):
         link = (a.tail, a.head)
         # an xlabel takes no room
-        is_beside = how.across or (how.chars < UNSET and link in rows.long)
+        is_beside = how.across or (how.lines.code < UNSET and link in rows.long)
         words_at = "xlabel" if is_beside else "label"
         label = _shown_label(a, cards[a.head], how)
         look = _arrow(a.kind, label, words_at, link in beside, link in rows.main, rows.spans[i])
@@ -226,12 +248,12 @@ class OwnLook(NamedTuple):
 
 def own_look(card: Card, place: Card, how: Arrangement) -> OwnLook:
     """Return a card in its own size, for a place with room for its rows in every picture."""
-    width, height = _room(place, how.chars)
+    width, height = _room(place, how.lines)
     less = (
-        width - _table_width(card.rows, how.chars),
-        height - _table_height(card.rows, how.chars),
+        width - _table_width(card.rows, how.lines),
+        height - _table_height(card.rows, how.lines),
     )
-    label = _table(card.kind, card.rows, how.chars)
+    label = _table(card.kind, card.rows, how.lines)
     return OwnLook(f"n{card.id}", card.kind, label, less)
 
 
@@ -302,7 +324,7 @@ def pieces(scene: Scene, how: Arrangement) -> list[Piece]:
             if not box.absent
         ),
         *(
-            Piece(f"n{c.id}", c.kind, _label_of(c, how.chars), c.detail)
+            Piece(f"n{c.id}", c.kind, _label_of(c, how.lines), c.detail)
             for c in scene.cards
             if not c.absent
         ),
@@ -343,40 +365,40 @@ def _value(value: Any) -> str:
 # --- cards ----------------------------------------------------------------------------------------
 
 
-def _card(card: Card, chars: int) -> str:
+def _card(card: Card, how: Lines) -> str:
     """Write a card as a node."""
-    return f'n{card.id} [id="n{card.id}" label={_label_of(card, chars)}];'
+    return f'n{card.id} [id="n{card.id}" label={_label_of(card, how)}];'
 
 
-def _label_of(card: Card, chars: int) -> str:
+def _label_of(card: Card, how: Lines) -> str:
     """Write the table of a card, as large as its rows at any step need."""
     if not card.room:
-        return _table(card.kind, card.rows, chars)
-    width, height = _room(card, chars)
-    return _table(card.kind, card.rows, chars, width - 10, height)
+        return _table(card.kind, card.rows, how)
+    width, height = _room(card, how)
+    return _table(card.kind, card.rows, how, width - 10, height)
 
 
-def _room(card: Card, chars: int) -> tuple[float, int]:
+def _room(card: Card, how: Lines) -> tuple[float, int]:
     """Return the size of a box with room for all rows of a card, in points: in steps, so that a
     little more to say moves nothing."""
-    width = _card_width(card, chars)
+    width = _card_width(card, how)
     # Graphviz rounds each line up
-    height = int(max(_table_height(rows, chars) for rows in card.room)) + 4
+    height = int(max(_table_height(rows, how) for rows in card.room)) + 4
     if not card.in_steps:
         return width, height
     return ceil(width / WIDTH_STEP) * WIDTH_STEP, ceil(height / HEIGHT_STEP) * HEIGHT_STEP
 
 
 @lru_cache(maxsize=4096)
-def _table(kind: str, rows: tuple[Row, ...], chars: int, width: float = 0, height: int = 0) -> str:
+def _table(kind: str, rows: tuple[Row, ...], how: Lines, width: float = 0, height: int = 0) -> str:
     """Write rows as a table. Rows of one kind that follow each other share one coloured strip; free
     room stays below them."""
     look = theme.CARDS[kind]
     style = "rounded,dashed" if look.dashed else "rounded"
     size = f' height="{height}"' if height else ""
-    below = int(height - _table_height(rows, chars) - 5)
+    below = int(height - _table_height(rows, how) - 5)
     body, is_below = "", False
-    for strip in _strips(rows, chars):
+    for strip in _strips(rows, how):
         body += _strip(strip, width, look.fill, is_below)
         is_below = is_below or bool(strip.value or strip.chart or strip.look.fill)
     body += f'<tr><td height="{below}"></td></tr>' if below > LINE else ""
@@ -422,18 +444,18 @@ class Strip(NamedTuple):
         return n * 1.2 * self.look.size + (6 if self.look.fill else 4 * n + 2)
 
 
-def _strips(rows: tuple[Row, ...], chars: int) -> list[Strip]:
+def _strips(rows: tuple[Row, ...], how: Lines) -> list[Strip]:
     """Divide rows into strips. What follows a value is a chip beside it where there is room."""
     strips: list[Strip] = []
     shown = [row for row in rows if row.drawn]
     for kind, group in groupby(shown, key=lambda row: row.kind):
         same = list(group)
         strips += [Strip(kind, [], chart=row.chart) for row in same if row.chart]
-        lines = [line for row in same for line in _lines(row, chars)]
+        lines = [line for row in same for line in _lines(row, how)]
         value = _value_above(strips) if kind in CHIPS else None
         if value is not None and len(strips[value].lines) == 1:
             pair = Strip(kind, lines[:1], strips[value].lines[0])
-            if pair.width <= PAIR_WIDTH:
+            if pair.width <= how.pair:
                 strips[value] = pair
                 lines = lines[1:]
         if lines:
@@ -451,16 +473,14 @@ def _value_above(strips: list[Strip]) -> int | None:
     return None
 
 
-def _lines(row: Row, chars: int) -> list[str]:
+def _lines(row: Row, how: Lines) -> list[str]:
     """Wrap one row."""
     look = theme.ROWS[row.kind]
     text = row.drawn if look.mono else shorten(row.drawn, VALUE_CHARS)
-    row_chars = STRIP_CHARS
-    if chars == ACROSS.chars and not look.mono:
-        chars, row_chars = UNSET, ACROSS.chars
+    chars = how.code if look.mono else how.words
     width = min(look.chars, chars)
     most = look.lines + (chars < look.chars)
-    return [line for part in _joined(text, row_chars) for line in wrap(part, width, most)]
+    return [line for part in _joined(text, how.strip) for line in wrap(part, width, most)]
 
 
 def _joined(text: str, chars: int) -> list[str]:
@@ -579,26 +599,26 @@ def _width(line: str, look: RowLook) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _table_width(rows: tuple[Row, ...], chars: int) -> float:
+def _table_width(rows: tuple[Row, ...], how: Lines) -> float:
     """Measure rows, in points: as wide as the widest line."""
-    return max((strip.width for strip in _strips(rows, chars)), default=8) + 10
+    return max((strip.width for strip in _strips(rows, how)), default=8) + 10
 
 
-def _card_width(card: Card, chars: int) -> float:
+def _card_width(card: Card, how: Lines) -> float:
     """Measure a card, in points, as wide as its rows at any step need."""
-    return max(_table_width(rows, chars) for rows in card.room or (card.rows,))
+    return max(_table_width(rows, how) for rows in card.room or (card.rows,))
 
 
 @lru_cache(maxsize=4096)
-def _table_height(rows: tuple[Row, ...], chars: int) -> float:
+def _table_height(rows: tuple[Row, ...], how: Lines) -> float:
     """Measure rows, in points."""
-    return 4 + sum(strip.height for strip in _strips(rows, chars))
+    return 4 + sum(strip.height for strip in _strips(rows, how))
 
 
 # --- frames ---------------------------------------------------------------------------------------
 
 
-def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars: int) -> list[str]:
+def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], how: Lines) -> list[str]:
     """Write frames as nested clusters, in an order in which the larger ones come first."""
     cards = {c.id: c for c in scene.cards}
     inner: dict[int, list[int]] = {}  # boxes by the box around them
@@ -612,7 +632,7 @@ def _boxes(scene: Scene, order: list[Box], beside: list[tuple[int, int]], chars:
         box, flat = order[i], order[i].members in beside
         lines = [f"{indent}subgraph cluster_{i} {{ {_box(box, flat)}"]
         lines += [line for j in inner.get(i, ()) for line in write(j, indent + "  ")]
-        lines += [f"{indent}  {_card(cards[m], chars)}" for m in box.members if around[m] == i]
+        lines += [f"{indent}  {_card(cards[m], how)}" for m in box.members if around[m] == i]
         if flat:
             lines.append(f"{indent}  {{ rank=same; {' '.join(f'n{m};' for m in box.members)} }}")
         return [*lines, indent + "}"]
@@ -755,7 +775,7 @@ def _plan(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> Plan
 
 def _row_widths(scene: Scene, beside: list[tuple[int, int]], how: Arrangement) -> dict[int, float]:
     """Return what each card takes of its row, in points, chips beside its arrows included."""
-    widths = {c.id: _card_width(c, how.chars) for c in scene.cards}
+    widths = {c.id: _card_width(c, how.lines) for c in scene.cards}
     chips: dict[int, float] = {}
     for a in scene.arrows:
         if (a.tail, a.head) in beside:

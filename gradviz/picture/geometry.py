@@ -117,14 +117,15 @@ class Spline(NamedTuple):
         return Spline(points, start, end)
 
     def reaching(self, tail: Rect, head: Rect | None) -> Spline:
-        """Return the way, lengthened by straight pieces to the borders of the boxes at its ends;
-        ``head``: None where it ends at something else."""
-        points, start, end = list(self.points), self.start, self.end
-        points, start = _lengthened(points, start, tail)
-        if head is not None:
-            turned, end = _lengthened(points[::-1], end, head)
-            points = turned[::-1]
-        return Spline(points, start, end)
+        """Return the way with its ends on the borders of the boxes there, bent evenly so that
+        nowhere a corner comes; ``head``: None where it ends at something else."""
+        first = _way_to(tail, self.start or self.points[0])
+        last = _way_to(head, self.end or self.points[-1]) if head else (0.0, 0.0)
+        return Spline(
+            _bent(self.points, first, last),
+            self.start and _moved(self.start, first),
+            self.end and _moved(self.end, last),
+        )
 
     def samples(self) -> list[Point]:
         """Return points along it, close together, from tip to tip."""
@@ -169,24 +170,36 @@ def _towards(point: Point, other: Point, by: float) -> Point:
     return (point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share)
 
 
-def _lengthened(
-    points: list[Point], tip: Point | None, box: Rect
-) -> tuple[list[Point], Point | None]:
-    """Return a way, and the tip before its beginning, from a box on that was made smaller."""
-    old = tip or points[0]
+def _moved(point: Point, by: Point, share: float = 1) -> Point:
+    """Return a point moved by a share of something."""
+    return point[0] + share * by[0], point[1] + share * by[1]
+
+
+def _way_to(box: Rect, point: Point) -> Point:
+    """Return the way from a point to the nearest one of a box, off the box's round corners; none
+    where the point lies on the box."""
     inset = min(CORNER, (box.x1 - box.x0) / 2, (box.y1 - box.y0) / 2)
-    x = min(max(old[0], box.x0), box.x1)
-    y = min(max(old[1], box.y0), box.y1)
-    if math.dist(old, (x, y)) < 1:
-        return points, tip
+    x = min(max(point[0], box.x0), box.x1)
+    y = min(max(point[1], box.y0), box.y1)
+    if math.dist(point, (x, y)) < 1:
+        return 0.0, 0.0
     if box.x0 < x < box.x1:
         x = min(max(x, box.x0 + inset), box.x1 - inset)
     else:
         y = min(max(y, box.y0 + inset), box.y1 - inset)
-    first = points[0]
-    begin = _towards((x, y), first, math.dist(tip, first)) if tip else (x, y)
-    between = [_towards(begin, first, math.dist(begin, first) * share) for share in (1 / 3, 2 / 3)]
-    return [begin, *between, *points], (x, y) if tip else None
+    return x - point[0], y - point[1]
+
+
+def _bent(points: list[Point], first: Point, last: Point) -> list[Point]:
+    """Return a way whose ends are moved, and every other point the less, the farther it is from
+    them."""
+    steps = [math.dist(a, b) for a, b in itertools.pairwise(points)]
+    along = list(itertools.accumulate(steps, initial=0.0))
+    whole = along[-1] or 1
+    return [
+        _moved(_moved(point, first, (1 - passed / whole) ** 2), last, (passed / whole) ** 2)
+        for point, passed in zip(points, along, strict=True)
+    ]
 
 
 class Chip(NamedTuple):

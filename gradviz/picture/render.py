@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -176,8 +177,11 @@ def _best(scene: Scene, width: int, like: Arranged | None, legend: tuple[str, ..
     if scene.is_bare:  # each of the pictures that share it finds places for its own words
         enough = Flaws(0, sys.maxsize)
     tried: dict[str, Arranged] = {}
-    across = (ACROSS,) if _goes_across(scene) else ()
-    narrow_ones = ONE_COLUMN if width <= PLACE_BESIDE else ()
+    is_narrow = width <= PLACE_BESIDE
+    # where the code stands beside a picture, the card tells the reason of a cut, and not the arrow
+    ways = ACROSS if scene.is_bare and not is_narrow else ACROSS[:1]
+    across = ways if _goes_across(scene) else ()
+    narrow_ones = ONE_COLUMN if is_narrow else ()
     for how in (*((like.how,) if like else ()), *across, *ARRANGEMENTS, *narrow_ones):
         source = write_dot(scene, how)
         if source in tried:
@@ -397,9 +401,23 @@ def _chip(edge: Any, line: int) -> Chip:
     )
 
 
-def _place_chips(graph: Any, chips: list[tuple[Any, Chip]], lines: list[list[Point]]) -> int:
-    """Move every chip to a free spot, and count those that cover something."""
-    cards = [_rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()]
+def _place_chips(
+    graph: Any,
+    chips: list[tuple[Any, Chip]],
+    lines: list[list[Point]],
+    own: Mapping[str, Rect] = MappingProxyType({}),
+) -> int:
+    """Move every chip to a free spot, and count those that cover something.
+
+    Args:
+        graph: what is laid out.
+        chips: each with the attributes of its edge.
+        lines: samples of every line.
+        own: the boxes of cards that have other ones than in the layout, by their names.
+    """
+    cards = [
+        own.get(n) or _rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()
+    ]
     frames, words = [], []
     for frame in graph.subgraphs():
         is_seen = frame.graph_attr["style"] != "invis"
@@ -566,6 +584,8 @@ def placed(
     arrows: Mapping[str, OwnLook],
     frames: Mapping[str, str],
     titles: Mapping[str, str],
+    *,
+    is_trimmed: bool = False,
 ) -> str:
     """Draw one of several pictures that are laid out as one, as SVG.
 
@@ -575,6 +595,7 @@ def placed(
         arrows: the same for arrows, by their keys.
         frames: the labels of frames that are drawn, by their names.
         titles: what hovering over a card says, by its id.
+        is_trimmed: whether the room is left out that only the other pictures need.
 
     Raises:
         CannotDraw: as ``render``.
@@ -583,7 +604,8 @@ def placed(
     with _told_plainly():
         with _lock:
             graph = _pygraphviz().AGraph(string=laid_out)
-            _make_room(graph, Rect(*map(float, graph.graph_attr["bb"].split(","))))
+            if not is_trimmed:
+                _make_room(graph, Rect(*map(float, graph.graph_attr["bb"].split(","))))
             _draw_own(graph, cards, arrows, frames)
             drawn = bytes(graph.draw(format="svg", prog="nop2"))
         return _finish(drawn, dot, titles).decode()
@@ -620,7 +642,7 @@ def _draw_own(
     for frame in _all_frames(graph):
         label = frames.get(frame.name)
         frame.graph_attr.update(**({"label": label} if label else {"label": "", "style": "invis"}))
-    _place_chips(graph, chips, lines)
+    _place_chips(graph, chips, lines, borders)
 
 
 def _draw_arrow(

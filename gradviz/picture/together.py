@@ -254,7 +254,8 @@ class Together:
         Raises:
             CannotDraw: as ``render.render``.
         """
-        source, how, _ = render.best(self.whole, self.width if width is None else width)
+        width = self.width if width is None else width
+        source, how, _ = render.best(self.whole, width)
         numbers = self._numbers(scene)
         new = self._renumbered(scene, numbers)
         places = {key: i for i, (key, _) in enumerate(_keyed(self.whole.arrows))}
@@ -270,7 +271,10 @@ class Together:
             for i, (key, arrow) in enumerate(_keyed(new.arrows))
         }
         frames = dot.frame_looks(self._terms(new), how)
-        return render.placed(source, cards, arrows, frames, titles)
+        drawn = render.placed(source, cards, arrows, frames, titles)
+        if is_too_wide(drawn, width):  # seen whole is more than that no card moves
+            drawn = render.placed(source, cards, arrows, frames, titles, is_trimmed=True)
+        return drawn
 
     def _laid_over(self) -> Scene:
         """Return what is laid out."""

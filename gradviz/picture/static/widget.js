@@ -686,7 +686,7 @@ function makeCode(el, prefix, chooser) {
     for (const { slot, number } of slots) {
       const end = NUMBER + (code.columns?.[number] ?? columns) * letter + 14 + slot.scrollWidth;
       const isAlone = slot.querySelector("input[type=checkbox]") && slot.childElementCount === 1;
-      const room = width - (number === first?.number ? RESET : 0);
+      const room = width - (number === first?.number ? RESET : PADDING);
       slot.classList.toggle("gv-alone", !isBeside && Boolean(isAlone) && end <= room);
     }
     el.classList.toggle("gv-beside", isBeside);
@@ -2921,6 +2921,42 @@ function pathOf(steps) {
   return `M${points[0]}C${points.slice(1).join(" ")}`;
 }
 
+// src/sight.js
+var WHILE = 2e3;
+var MARGIN2 = 6;
+var BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
+function bringIntoSight(el) {
+  function scroll() {
+    if (!el.isConnected) return;
+    const pane = el.closest(".jp-WindowedPanel-outer");
+    if (!pane || !isOfCellJustRun(el)) return end();
+    const by = missing(el, pane);
+    if (by > 0) pane.scrollBy({ top: by, behavior: scrolling() });
+  }
+  function end() {
+    observer.disconnect();
+    clearTimeout(timer);
+    for (const event of BY_HAND) document.removeEventListener(event, end, true);
+  }
+  const observer = new ResizeObserver(scroll);
+  const timer = setTimeout(end, WHILE);
+  observer.observe(el);
+  for (const event of BY_HAND) document.addEventListener(event, end, { capture: true, passive: true });
+  return end;
+}
+function isOfCellJustRun(el) {
+  const cell = el.closest(".jp-CodeCell");
+  return [cell, cell?.nextElementSibling].some((one) => one?.classList.contains("jp-mod-active"));
+}
+function missing(el, pane) {
+  const [room, seen] = [el.getBoundingClientRect(), pane.getBoundingClientRect()];
+  const picture = el.querySelector(".gv-view")?.getBoundingClientRect() ?? room;
+  return Math.min(picture.bottom + MARGIN2 - seen.bottom, room.top - MARGIN2 - seen.top);
+}
+function scrolling() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+}
+
 // src/widget.js
 var TRAITS = ["state", "code", "controls", "values", "book", "selected", "step"];
 var rooms = /* @__PURE__ */ new Map();
@@ -3019,7 +3055,9 @@ function render({ model, el }) {
   draw();
   kernel = watchKernel(model, showNotice);
   const endHelp = helpControls(el, kernel.press);
+  const endScrolling = bringIntoSight(el);
   return () => {
+    endScrolling();
     endHelp();
     kernel.end();
     for (const trait of TRAITS) model.off(`change:${trait}`, drawSoon);

@@ -1,0 +1,62 @@
+// Brings a panel into sight that the reader's own run has just made. A notebook scrolls when a cell is started; what
+// the cell shows comes later, and most of its picture would stand below the window.
+
+const WHILE = 2000; // ms in which a new panel may still get its size
+const MARGIN = 6; // CSS pixels
+const BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
+
+/**
+ * Scrolls the notebook until the picture of a new panel is seen, as far as the panel's first line stays in sight. Does
+ * nothing outside of a notebook, nor for a cell that was not just run alone, and ends at once when the reader does
+ * anything.
+ *
+ * @param {HTMLElement} el not in the page yet
+ * @returns {() => void} ends it
+ */
+export function bringIntoSight(el) {
+  function scroll() {
+    if (!el.isConnected) return;
+    const pane = el.closest(".jp-WindowedPanel-outer");
+    if (!pane || !isOfCellJustRun(el)) return end();
+    const by = missing(el, pane);
+    if (by > 0) pane.scrollBy({ top: by, behavior: scrolling() });
+  }
+  function end() {
+    observer.disconnect();
+    clearTimeout(timer);
+    for (const event of BY_HAND) document.removeEventListener(event, end, true);
+  }
+  const observer = new ResizeObserver(scroll);
+  const timer = setTimeout(end, WHILE);
+  observer.observe(el);
+  for (const event of BY_HAND) document.addEventListener(event, end, { capture: true, passive: true });
+  return end;
+}
+
+/**
+ * Tells whether a cell is the active one, or the one before it, as after Shift+Enter. After "Run all" the last one is.
+ *
+ * @param {HTMLElement} el what the cell shows
+ */
+function isOfCellJustRun(el) {
+  const cell = el.closest(".jp-CodeCell");
+  return [cell, cell?.nextElementSibling].some((one) => one?.classList.contains("jp-mod-active"));
+}
+
+/**
+ * Returns by how much the picture of a panel stands below the window, or its first line below the window's top, where
+ * that is less; nothing is missing where it is not above 0.
+ *
+ * @param {HTMLElement} el
+ * @param {Element} pane
+ */
+function missing(el, pane) {
+  const [room, seen] = [el.getBoundingClientRect(), pane.getBoundingClientRect()];
+  const picture = el.querySelector(".gv-view")?.getBoundingClientRect() ?? room;
+  return Math.min(picture.bottom + MARGIN - seen.bottom, room.top - MARGIN - seen.top);
+}
+
+/** @returns {ScrollBehavior} */
+function scrolling() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bringIntoSight } from "../src/sight.js";
+import { openPage } from "./page.js";
+
+const WINDOW = { top: 100, bottom: 700 };
+
+/** A notebook with a panel, whose first line and picture stand there; `resize()` is what a browser tells. */
+function makeNotebook({ top, pictureBottom, active = 1, calm = false }) {
+  openPage();
+  globalThis.matchMedia = () => ({ matches: calm });
+  let [resize, isWatched] = [() => {}, false];
+  globalThis.ResizeObserver = class {
+    constructor(told) { resize = told; }
+    observe() { isWatched = true; }
+    disconnect() { isWatched = false; }
+  };
+  document.body.innerHTML = `<div class="jp-WindowedPanel-outer">
+    <div class="jp-CodeCell"><p><i class="gv-view"></i></p></div>
+    <div class="jp-CodeCell"></div><div class="jp-CodeCell"></div></div>`;
+  document.querySelectorAll(".jp-CodeCell")[active].classList.add("jp-mod-active");
+  const [pane, el, view] = [".jp-WindowedPanel-outer", "p", ".gv-view"].map((one) => document.querySelector(one));
+  const scrolls = [];
+  pane.scrollBy = (how) => scrolls.push(how);
+  pane.getBoundingClientRect = () => WINDOW;
+  el.getBoundingClientRect = () => ({ top, bottom: pictureBottom + 40 });
+  view.getBoundingClientRect = () => ({ bottom: pictureBottom });
+  const end = bringIntoSight(el);
+  return { el, scrolls, end, resize: () => { if (isWatched) resize(); }, isWatched: () => isWatched };
+}
+
+test("after Shift+Enter the picture of a new panel comes into sight, and no more than that", () => {
+  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 800 });
+  resize();
+  assert.deepEqual(scrolls, [{ top: 106, behavior: "smooth" }]);
+  end();
+});
+
+test("the first line of a high panel stays in sight", () => {
+  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 1500, active: 0, calm: true });
+  resize();
+  assert.deepEqual(scrolls, [{ top: 194, behavior: "auto" }]);
+  end();
+});
+
+test("what is seen already stays where it is", () => {
+  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 650 });
+  resize();
+  assert.deepEqual(scrolls, []);
+  end();
+});
+
+test("nothing scrolls where another cell is active, as after Run all, and outside of a notebook", () => {
+  const elsewhere = makeNotebook({ top: 300, pictureBottom: 800, active: 2 });
+  elsewhere.resize();
+  const outside = makeNotebook({ top: 300, pictureBottom: 800 });
+  document.body.append(outside.el);
+  outside.resize();
+  for (const { scrolls, isWatched } of [elsewhere, outside]) {
+    assert.deepEqual(scrolls, []);
+    assert.equal(isWatched(), false);
+  }
+});
+
+test("whatever the reader does ends it", () => {
+  for (const event of ["wheel", "pointerdown", "keydown", "touchstart"]) {
+    const { scrolls, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
+    document.dispatchEvent(new Event(event));
+    resize();
+    assert.deepEqual(scrolls, []);
+  }
+});
