@@ -166,7 +166,7 @@ class Notebook:
         """Return what ``gv.explain`` says of some expressions.
 
         Args:
-            words: the expressions, over the notebook's names, apart by blanks or commas.
+            words: the expressions, over the notebook's names, separated by spaces or commas.
 
         Raises:
             GradvizError: these are no expressions, one of them raised, or they cannot be explained.
