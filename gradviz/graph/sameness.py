@@ -171,9 +171,11 @@ class Sameness:
         )
 
     def goes_on(self, at: int, user: int) -> bool:
-        """Say whether an operation adds to the sum that the same line made before."""
+        """Say whether an operation adds to the sum that the same line made before, with gradients:
+        a counter is none."""
         one, other = self.operations.all[at].call, self.operations.all[user].call
-        both = one.function in SUMS and other.function in SUMS
+        tracked = self.operations.tracked[at] and self.operations.tracked[user]
+        both = tracked and one.function in SUMS and other.function in SUMS
         return both and one.source is not None and self._line(one) == self._line(other)
 
     def is_running(self, at: int) -> bool:
