@@ -1,10 +1,9 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind``, ``real_blind2``, ``real_blind3``, ``real_blind4`` and ``real_blind5`` (each
-kept aside, and run once; of the fourth one half and later the other), ``real_blind6`` (kept aside,
-not run yet) and ``real_learn6`` (to work with, collected later) has for each; the ``healthy`` of the
-third and of those after it hold more programs that look odd and are meant so:
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind6`` (each kept aside, and run once; of the
+fourth one half and later the other) and ``real_learn6`` (to work with, collected later) has for each;
+the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -101,14 +100,15 @@ ASKED = (
     "real_blind4/healthy",
     "real_blind5",
     "real_blind5/healthy",
+    "real_blind6",
+    "real_blind6/healthy",
     "real_learn6",
     "real_learn6/healthy",
 )
 SETS = {folder: questions(folder) for folder in ASKED}
-OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, BLIND5, HEALTHY5, *LEARN6 = SETS.values()
-NOT_ASKED = ("real_blind6", "real_blind6/healthy")
-BLIND6, HEALTHY6 = map(questions, NOT_ASKED)
-ALL = [question for folder in (*ASKED, *NOT_ASKED) for question in questions(folder)]
+OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
+BLIND5, HEALTHY5, BLIND6, HEALTHY6, *LEARN6 = LATER
+ALL = [question for asked in SETS.values() for question in asked]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
