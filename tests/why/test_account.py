@@ -337,6 +337,8 @@ for _ in range(6):
     answer = asked(program)
     assert ("and began at 0.1: StepLR was stepped 6 times" in answer.verdict) is told
     assert (line(program, "sched.step()") in answer.lines) is told
+    moved = any("opt.step()" in more and " moved " in more for more in answer.more)
+    assert moved is (gamma > 0)  # at a rate of 0 nobody knows
 
 
 @pytest.mark.parametrize(("between", "told"), [("Sigmoid", True), ("ReLU", False)])

@@ -24,7 +24,7 @@ from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.module_hooks import inputs_without_gradient
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
-from gradviz.why.account.rates import rates, settings
+from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import states_dropped
@@ -77,7 +77,8 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = Words(case.graph)
-    steps = Steps(case.training, words, case.statements.functions_called("step"))
+    stepping = case.statements.functions_called("step")
+    steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(Facts.of(case.graph), words, steps)
     yield from steps.remarks()

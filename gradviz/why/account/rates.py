@@ -39,6 +39,19 @@ def rates(case: Case) -> Iterator[Remark]:
             break
 
 
+def at_rate_zero(case: Case) -> set[int]:
+    """Return the leaves that known optimizers hold at a learning rate of 0 by now: whether a step
+    moved them is not known. By object id."""
+    assert case.recording is not None
+    groups = (group for one in case.known_optimizers for group in one.param_groups)
+    held = (p for group in groups if _is_zero(group.get("lr")) for p in group["params"])
+    return {t.object_id for p in held if (t := case.recording.find(p))}
+
+
+def _is_zero(rate: Any) -> bool:
+    return isinstance(rate, (int, float)) and rate == 0
+
+
 def settings(case: Case) -> Iterator[Remark]:
     """Tell of each known optimizer that stepped whose learning rate is hardly above 0, or whose
     weight decay takes large parts of the weights away."""

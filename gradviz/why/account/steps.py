@@ -64,12 +64,17 @@ class Steps:
         training: what was done with gradients.
         words: what tensors and calls are called.
         stepping: file and first line of the functions that are called ``step``.
+        still: leaves of which it is not known whether a step moved them, by object id.
     """
 
     def __init__(
-        self, training: Training, words: Words, stepping: Set[tuple[str, int]] = frozenset()
+        self,
+        training: Training,
+        words: Words,
+        stepping: Set[tuple[str, int]] = frozenset(),
+        still: Set[int] = frozenset(),
     ) -> None:
-        self.training, self.words, self.stepping = training, words, stepping
+        self.training, self.words, self.stepping, self.still = training, words, stepping, still
         self.facts = Facts.of(training.graph)
 
     def remarks(self) -> Iterator[Remark]:
@@ -79,7 +84,7 @@ class Steps:
         for step in self.steps:
             yield from self.sums(step)
         yield from self.left_unused()
-        yield from map(self.moved, self.steps)
+        yield from (self.moved(step) for step in self.steps if not step.leaves <= self.still)
 
     def names(self, leaves: Iterable[int]) -> str:
         """Return one name for some leaves, or as few as they have."""
