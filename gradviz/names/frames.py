@@ -116,6 +116,15 @@ def frames(call: Call) -> tuple[Frame, ...]:
     return call.source.frames if call.source else ()
 
 
+def stands_above(first: Call, second: Call) -> bool:
+    """Say whether the statements of two calls stand in one scope, the first above the second."""
+    one, other = frames(first)[:1], frames(second)[:1]
+    if not one or not other:
+        return False
+    in_one_scope = (one[0].file, one[0].scope) == (other[0].file, other[0].scope)
+    return in_one_scope and one[0].line < other[0].line
+
+
 def variables_of(frame: Frame) -> Scope:
     """Return where the variables of a statement live."""
     return Scope(frame.file, frame.scope)

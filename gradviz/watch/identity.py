@@ -68,6 +68,12 @@ def read(read_field: Callable[[], Any]) -> Any:
         return None
 
 
+def named_parameters(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Return the parameters of a module with their names; none where it cannot list them, as one
+    that is half built."""
+    return read(lambda: list(module.named_parameters())) or []
+
+
 def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:
     """Return sizes as plain numbers; None for symbolic ones, which belong to a tensor."""
     sizes = read(lambda: tuple(read_sizes()))

@@ -14,7 +14,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -39,7 +38,7 @@ from gradviz.watch.entries import (
 )
 from gradviz.watch.functions import LOOKS, SHARING, Role, describe, told_to_write, writes_itself
 from gradviz.watch.hooks import Hooks
-from gradviz.watch.identity import Objects, read
+from gradviz.watch.identity import Objects, named_parameters
 from gradviz.watch.modules import Modules
 from gradviz.watch.stack import Frames, Look, usual_call
 from gradviz.watch.steps import Steps
@@ -267,8 +266,7 @@ class Recorder(TorchFunctionMode):
         try:
             with torch_private.unobserved():
                 for name, module in modules:
-                    # one that is half built has none
-                    for path, parameter in read(partial(_named_parameters, module)) or ():
+                    for path, parameter in named_parameters(module):
                         known = self.objects.known(parameter)
                         if known is not None and known.hint is None and known.parameter is None:
                             known.hint = f"{name}.{path}"
@@ -911,10 +909,6 @@ def _told(name: str, role: Role) -> tuple[str, Role]:
 def _returns_others(call: CallRecord) -> bool:
     """Say whether any result is another state than each of the inputs."""
     return bool({id(s) for s in call.outputs} - {id(s) for s in call.inputs})
-
-
-def _named_parameters(module: Any) -> list[tuple[str, torch.Tensor]]:
-    return [*module.named_parameters()]
 
 
 _HANDLER = Recorder.__torch_function__.__code__

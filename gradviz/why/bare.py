@@ -26,7 +26,7 @@ from gradviz.names.position import callee_of, display_name, locate
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.answer import explain_case, proven
 from gradviz.why.explanation import Explanation, lines_of
@@ -227,14 +227,10 @@ def _by_path(bare: Bare, tensors: Sequence[Any]) -> Bare:
     paths = {
         f"{name}.{path}": parameter
         for name, model in _outermost_modules(bare.names).items()
-        for path, parameter in read(partial(_named_parameters, model)) or ()
+        for path, parameter in named_parameters(model)
         if id(parameter) in wanted
     }
     return bare._replace(names={**paths, **bare.names})
-
-
-def _named_parameters(model: torch.nn.Module) -> list[tuple[str, Any]]:
-    return [*model.named_parameters()]
 
 
 # --- gradients ------------------------------------------------------------------------------------

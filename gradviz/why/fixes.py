@@ -16,7 +16,7 @@ from gradviz.words.words import Words
 MOST = 2  # further obstacles that are told
 _INDEXING = frozenset("gather index_select take take_along_dim embedding scatter".split())
 _OF_CLASSES = frozenset("cross_entropy nll_loss".split())
-_COMPARING = frozenset("gt ge lt le __gt__ __ge__ __lt__ __le__ greater less".split())
+_COMPARING = {"gt", "ge", "lt", "le", "__gt__", "__ge__", "__lt__", "__le__", "greater", "less"}
 _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Graph, Node, NodeKind, Tensor
 from gradviz.graph.training import line_of
-from gradviz.names.frames import frames
+from gradviz.names.frames import stands_above
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.called_losses import LOSS, MEASURED
 from gradviz.why.account.remark import Remark, Weight
@@ -85,7 +85,7 @@ class Values:
             unread = not self.facts.readers.get(state.object_id) and state.former is not None
             unread = unread and edge is not None and edge.node_id not in met
             is_loss = bool(LOSS.search(state.code_name)) and single(state)
-            if unread and is_loss and state.requires_grad and _in_one_block(maker, next_maker):
+            if unread and is_loss and state.requires_grad and stands_above(maker, next_maker):
                 found[line_of(maker)] = Remark(
                     Weight.WEIGHTY,
                     "overwritten_unread",
@@ -261,17 +261,6 @@ def _next_of_name(bound: Iterable[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
         if before is not None and before.object_id != state.object_id:
             yield before, state
         last[state.code_name] = state
-
-
-def _in_one_block(first: Call, second: Call) -> bool:
-    """Say whether two calls stand in one scope, the second below the first: in a loop the first
-    line would stand below the second."""
-    one, other = frames(first)[:1], frames(second)[:1]
-    if not one or not other:
-        return False
-    return (one[0].file, one[0].scope) == (other[0].file, other[0].scope) and (
-        one[0].line < other[0].line
-    )
 
 
 def _with_helpers(methods: Mapping[str, ast.FunctionDef], name: str) -> list[ast.FunctionDef]:

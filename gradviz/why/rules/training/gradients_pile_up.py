@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Training, line_of
-from gradviz.names.frames import frames
+from gradviz.names.frames import frames, stands_above
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
 
@@ -44,14 +44,7 @@ def piled_up(asked: Silent) -> Explanation | None:
 def _first_before(step: Call, backwards: list[Call]) -> Call:
     """Return the backward that stands first above a step in its function; the last that ran where
     none does."""
-    above = [
-        call
-        for call in backwards
-        if (one := frames(call)[:1])
-        and (other := frames(step)[:1])
-        and (one[0].file, one[0].scope) == (other[0].file, other[0].scope)
-        and one[0].line < other[0].line
-    ]
+    above = [call for call in backwards if stands_above(call, step)]
     last = above[-1] if above else backwards[-1]
     same = [call for call in above if line_of(call) == line_of(last)]
     in_iteration = above[-(len(above) // len(same)) :] if same else []
