@@ -7,29 +7,37 @@ const BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
 
 /**
  * Scrolls the notebook until the picture of a new panel is seen, as far as the panel's first line stays in sight. Does
- * nothing outside of a notebook, nor for a cell that was not just run alone, and ends at once when the reader does
- * anything.
+ * nothing outside of a notebook, nor for a cell that was not just run alone, and ends at once, on its way too, when the
+ * reader does anything: what a click begins on must still be under it when the button is let go.
  *
  * @param {HTMLElement} el not in the page yet
  * @returns {() => void} ends it
  */
 export function bringIntoSight(el) {
+  /** @type {Element | null} */
+  let scrolled = null;
   function scroll() {
     if (!el.isConnected) return;
     const pane = el.closest(".jp-WindowedPanel-outer");
     if (!pane || !isOfCellJustRun(el)) return end();
     const by = missing(el, pane);
-    if (by > 0) pane.scrollBy({ top: by, behavior: scrolling() });
+    if (by <= 0) return;
+    pane.scrollBy({ top: by, behavior: scrolling() });
+    scrolled = pane;
   }
   function end() {
     observer.disconnect();
     clearTimeout(timer);
-    for (const event of BY_HAND) document.removeEventListener(event, end, true);
+    for (const event of BY_HAND) document.removeEventListener(event, stop, true);
+  }
+  function stop() {
+    end();
+    scrolled?.scrollTo({ top: scrolled.scrollTop, behavior: "instant" });
   }
   const observer = new ResizeObserver(scroll);
   const timer = setTimeout(end, WHILE);
   observer.observe(el);
-  for (const event of BY_HAND) document.addEventListener(event, end, { capture: true, passive: true });
+  for (const event of BY_HAND) document.addEventListener(event, stop, { capture: true, passive: true });
   return end;
 }
 

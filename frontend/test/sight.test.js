@@ -20,13 +20,14 @@ function makeNotebook({ top, pictureBottom, active = 1, calm = false }) {
     <div class="jp-CodeCell"></div><div class="jp-CodeCell"></div></div>`;
   document.querySelectorAll(".jp-CodeCell")[active].classList.add("jp-mod-active");
   const [pane, el, view] = [".jp-WindowedPanel-outer", "p", ".gv-view"].map((one) => document.querySelector(one));
-  const scrolls = [];
+  const [scrolls, stops] = [[], []];
+  pane.scrollTo = (how) => stops.push(how);
   pane.scrollBy = (how) => scrolls.push(how);
   pane.getBoundingClientRect = () => WINDOW;
   el.getBoundingClientRect = () => ({ top, bottom: pictureBottom + 40 });
   view.getBoundingClientRect = () => ({ bottom: pictureBottom });
   const end = bringIntoSight(el);
-  return { el, scrolls, end, resize: () => { if (isWatched) resize(); }, isWatched: () => isWatched };
+  return { el, scrolls, stops, end, resize: () => { if (isWatched) resize(); }, isWatched: () => isWatched };
 }
 
 test("after Shift+Enter the picture of a new panel comes into sight, and no more than that", () => {
@@ -64,9 +65,16 @@ test("nothing scrolls where another cell is active, as after Run all, and outsid
 
 test("whatever the reader does ends it", () => {
   for (const event of ["wheel", "pointerdown", "keydown", "touchstart"]) {
-    const { scrolls, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
+    const { scrolls, stops, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
     document.dispatchEvent(new Event(event));
     resize();
-    assert.deepEqual(scrolls, []);
+    assert.deepEqual([scrolls, stops], [[], []]);
   }
+});
+
+test("a click on the way stops it where it is, once", () => {
+  const { stops, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
+  resize();
+  for (let i = 0; i < 2; i++) document.dispatchEvent(new Event("pointerdown"));
+  assert.deepEqual(stops, [{ top: 0, behavior: "instant" }]);
 });

@@ -79,9 +79,14 @@ class Firefox:
         return found
 
     def click(self, element: str) -> None:
-        """Click on the middle of an element, which is an expression, with a real pointer."""
+        """Click on the middle of an element, which is an expression, with a real pointer, when it
+        has rested for a second: a panel that was just run scrolls into sight."""
         self.evaluate(f"{element}.scrollIntoView({{block: 'center'}})")
         box = f"(b => [b.x + b.width / 2, b.y + b.height / 2])({element}.getBoundingClientRect())"
+        self.wait_for(
+            f"(now => {{ if (now !== window.was) window.since = performance.now(); window.was = now;"
+            f" return performance.now() - window.since > 1000; }})({box}.join())"
+        )
         x, y = map(round, self.evaluate(box))
         moves = [
             {"type": "pointerMove", "x": x, "y": y},

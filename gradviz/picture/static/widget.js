@@ -2926,22 +2926,29 @@ var WHILE = 2e3;
 var MARGIN2 = 6;
 var BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
 function bringIntoSight(el) {
+  let scrolled = null;
   function scroll() {
     if (!el.isConnected) return;
     const pane = el.closest(".jp-WindowedPanel-outer");
     if (!pane || !isOfCellJustRun(el)) return end();
     const by = missing(el, pane);
-    if (by > 0) pane.scrollBy({ top: by, behavior: scrolling() });
+    if (by <= 0) return;
+    pane.scrollBy({ top: by, behavior: scrolling() });
+    scrolled = pane;
   }
   function end() {
     observer.disconnect();
     clearTimeout(timer);
-    for (const event of BY_HAND) document.removeEventListener(event, end, true);
+    for (const event of BY_HAND) document.removeEventListener(event, stop, true);
+  }
+  function stop() {
+    end();
+    scrolled?.scrollTo({ top: scrolled.scrollTop, behavior: "instant" });
   }
   const observer = new ResizeObserver(scroll);
   const timer = setTimeout(end, WHILE);
   observer.observe(el);
-  for (const event of BY_HAND) document.addEventListener(event, end, { capture: true, passive: true });
+  for (const event of BY_HAND) document.addEventListener(event, stop, { capture: true, passive: true });
   return end;
 }
 function isOfCellJustRun(el) {
