@@ -84,8 +84,10 @@ def _chosen(panel: Exploration, state: State) -> dict[str, str]:
 
 
 def drawn_for_the_screen(panel: Exploration, screen: Screen) -> dict[str, Any]:
-    """Return the book of a panel in which the pictures of the route fit the screen."""
+    """Return the book of a panel in which the pictures of the route fit the screen. What is asked is
+    the route's question, and not the panel's."""
     book, pictures = panel.book(), fitting(panel, screen)
+    book["code"] = {name: value for name, value in book["code"].items() if name != "task"}
     for state, svg in zip(screen.states, pictures, strict=True):
         place = 0
         for control, label in zip(book["controls"], _chosen(panel, state).values(), strict=True):

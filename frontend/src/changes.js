@@ -19,7 +19,7 @@ export function cellText(cell) {
 
 const MOST_NAMED = 3; // cards
 /** @type {Told} */
-const NOTHING = { text: "", code: [] };
+export const NOTHING = { text: "", code: [] };
 
 /** @typedef {[before: string[], now: string[]]} Pair the cells of one tensor in two states */
 

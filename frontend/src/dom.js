@@ -74,6 +74,8 @@ export function writeTold(element, told) {
   if (!isSame) element.replaceChildren(...pieces);
 }
 
+const UNBROKEN = 12; // letters of code that are never divided between two lines
+
 /**
  * Returns a text in pieces: what is code stands in elements of its own.
  *
@@ -84,7 +86,8 @@ export function tellPieces({ text, code }) {
   const pieces = code.flatMap(([start, end]) => {
     const before = text.slice(at, start);
     at = end;
-    return [before, makeElement("code", {}, text.slice(start, end))];
+    const className = end - start <= UNBROKEN ? "gv-unbroken" : "";
+    return [before, makeElement("code", { className }, text.slice(start, end))];
   });
   return [...pieces, text.slice(at)].filter((piece) => piece !== "");
 }

@@ -1,7 +1,7 @@
 // All areas of one state, in the order in which they are read: code with its choices, sentence, picture, table. What
-// changed since the last state stands under the sentence, an error in its place.
+// the author asks stands under the sentence, after a click what changed since the last state, an error in its place.
 
-import { findChanges, sayChanges } from "./changes.js";
+import { findChanges, NOTHING, sayChanges } from "./changes.js";
 import { makeCode } from "./code.js";
 import { makeElement, makePrefix, tellPieces, writeText, writeTold } from "./dom.js";
 import { mountPicture } from "./picture.js";
@@ -71,11 +71,14 @@ export function mountPanel(el, given = {}) {
   let shown = null;
   let selected = "";
   let listed = ""; // code and controls, as JSON
+  /** @type {import("./types.d.ts").Told} */
+  let task = NOTHING; // of the author, for the reader
   /** @type {import("./types.d.ts").Changes | null} */
   let lastChanges = null;
   /** @type {State[]} */
   let known = []; // states that may be shown
   let [roomWidth, room] = [0, 0]; // how high the sentence's box was, at which width
+  let isBeginning = true; // nothing was clicked, or Reset was
   let isOld = false; // what is shown belongs to other controls
   const code = makeCode(areas.code, prefix, chooser);
   const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, onRoom, opener });
@@ -130,7 +133,8 @@ export function mountPanel(el, given = {}) {
     writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
     const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW ? 2 : 1) : Infinity;
-    writeTold(changed, state.error ? { text: "", code: [] } : sayChanges(changes, most));
+    changed.classList.toggle("gv-task", isBeginning);
+    writeTold(changed, state.error ? NOTHING : isBeginning ? task : sayChanges(changes, most));
     areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
     error.hidden = !state.error || isOld;
     writeText(errorText, state.error);
@@ -186,7 +190,8 @@ export function mountPanel(el, given = {}) {
       shown = state;
       return picture.show(state, new Map());
     }
-    const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
+    isBeginning = Boolean(state.afresh) || !previous;
+    const changes = findChanges(isBeginning ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
     writeSentence(changes);
@@ -214,6 +219,7 @@ export function mountPanel(el, given = {}) {
       const text = JSON.stringify([given ?? {}, controls]);
       if (text === listed) return;
       listed = text;
+      task = given?.task ?? NOTHING;
       code.set(given ?? {}, controls, shown?.code ?? null);
       select(selected);
     },

@@ -125,6 +125,8 @@ export type CodeLine = [
 export interface Code {
   /** The most letters that each line has in any state. */
   columns?: Record<string, number>;
+  /** What its author asks of the reader before the first click. */
+  task?: Told;
   text?: string;
   first?: number;
   file?: string;

@@ -40,9 +40,30 @@ test("all areas of a state are written", () => {
 
 test("names and code of the sentence stand in code font, of what fits as well", () => {
   panel.show(makeState(["a"], { sentence: "c can reach a.", sentence_code: [[0, 1], [12, 13]] }));
-  assert.equal(find(".gv-said").innerHTML, "<code>c</code> can reach <code>a</code>.");
+  assert.equal(find(".gv-said").textContent, "c can reach a.");
+  assert.deepEqual([...find(".gv-said").querySelectorAll("code")].map((code) => code.textContent), ["c", "a"]);
   panel.show(makeState(["b"], { sentence: "c can reach a." }));
   assert.equal(find(".gv-said").innerHTML, "c can reach a.");
+});
+
+test("only short code is never divided between two lines", () => {
+  panel.show(makeState(["a"], { sentence: "a * 2 + b * 3 * c is a * 2", sentence_code: [[0, 17], [21, 26]] }));
+  assert.deepEqual([...el.querySelectorAll(".gv-unbroken")].map((code) => code.textContent), ["a * 2"]);
+});
+
+test("what the author asks stands there until something changes, and again after Reset", () => {
+  const asked = () => [textOf(".gv-changes"), find(".gv-changes").classList.contains("gv-task")];
+  panel.setCode({ text: "a = 1", first: 1, task: { text: "Is a cut?", code: [[3, 4]] } });
+  panel.show(makeState(["a"]));
+  assert.deepEqual(asked(), ["Is a cut?", true]);
+  assert.equal(find(".gv-changes code").textContent, "a");
+  panel.show(makeState(["a", "b"]));
+  assert.match(asked()[0], /^Changed: /);
+  assert.equal(asked()[1], false);
+  panel.show(makeState(["a"], { afresh: true }));
+  assert.deepEqual(asked(), ["Is a cut?", true]);
+  panel.show(makeState(["a"], { afresh: true, error: "RuntimeError: no" }));
+  assert.equal(textOf(".gv-changes"), "");
 });
 
 test("signs on a card are said in words", () => {

@@ -56,7 +56,7 @@ from gradviz.watch.walk import without_collector
 from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.progress import Progress
-from gradviz.words.speech import say
+from gradviz.words.speech import backticked, clear, say, spans_of
 
 if TYPE_CHECKING:
     from gradviz.live.widget import GraphWidget, Shown
@@ -66,6 +66,7 @@ HAND_OVER = 0.1
 SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
 MEASURED = 12  # choices of a control whose code is measured before it is shown
 REMEMBERED = 12  # settings whose last picture is kept
+TASK = 200  # characters of a docstring that are shown
 PRINTED = 4000  # characters of a scenario's output that are shown
 _PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_rng_state, torch.set_rng_state),
@@ -497,10 +498,11 @@ class Exploration(Fields):
 
     @cached_property
     def _listed(self) -> dict[str, Any]:
-        """The code for a page, with the most columns that each line has in any state: so places do
-        not hang on the state."""
+        """The code for a page, with the most columns that each line has in any state, so that
+        places do not hang on the state; and what the scenario's docstring asks of the reader."""
+        task = _task(self._function)
         if not self.code:
-            return {}
+            return task
         start = self._start
         at_start = fill_in(self._function, start)
         most = dict(at_start.widths)
@@ -510,7 +512,7 @@ class Exploration(Fields):
             for line in most:  # two controls may stand in one line
                 more = max(w.get(line, 0) - at_start.widths[line] for w in widths)
                 most[line] += max(0, more)
-        return {**self.code, "columns": most}
+        return {**self.code, "columns": most, **task}
 
     def set(self, **states: Any) -> Exploration:
         """Set controls from code, by label or by value. The scenario runs once.
@@ -962,7 +964,9 @@ def explore(function: Any = None, /, *, summaries: bool = False, **abbreviations
     In a notebook the panel is displayed at once, as ``ipywidgets.interact`` does.
 
     Args:
-        function: ordinary PyTorch; its parameters are the controls.
+        function: ordinary PyTorch; its parameters are the controls. The first paragraph of its
+            docstring, such as a question, stands below the panel's sentence until the first click
+            and after Reset; what stands between backticks is code.
         abbreviations: parameter=what makes its control, as for ``ipywidgets.interact``: a bool,
             (min, max), a ``range``, a list or dict of choices (also of functions), a widget, or one
             of ``gv.controls``. A parameter that is left out takes its default as the abbreviation.
@@ -1067,6 +1071,14 @@ def _filled_listing(written: Listing | None, filled: Filled | None) -> Listing |
         return written
     head = written.text.split("\n")[: filled.lines[0].number - written.first]
     return written._replace(text="\n".join([*head, filled.text]))
+
+
+def _task(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the first paragraph of a scenario's docstring, and what of it is code; empty where it
+    has none."""
+    first = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
+    task = clear(backticked(" ".join(first.split())), TASK)
+    return {"task": {"text": str(task), "code": list(spans_of(task))}} if task else {}
 
 
 def _body(value: Any) -> tuple[str, frozenset[int]]:

@@ -3,7 +3,7 @@ no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import only_zeros
@@ -199,9 +199,10 @@ class _Builder:
         return draft
 
     def drop_hidden(self) -> None:
-        """Leave out unnamed values that no gradient and no cut touches: constants on their way into
-        a call, and a .grad that only backward and the optimizer write."""
-        keep = self.roots_and_ends_of_cuts()
+        """Leave out unnamed values that no gradient and no cut touches, and no call that raised:
+        constants on their way into a call, and a .grad that only backward and the optimizer write.
+        """
+        keep = self.roots_and_ends_of_cuts() | self.read_by_calls_that_raised()
         used = self.facts.ordinary_calls
         writes = (self.facts.writes_by_call.get(call.id, ()) for call in used)
         written = {w.after_id for some in writes for w in some}
@@ -216,6 +217,15 @@ class _Builder:
         ends = (i for cut in self.graph.cuts for i in (cut.input_id, cut.output_id))
         ids = (*self.graph.roots, *(i for i in ends if i is not None))
         return {self.card_of_state[i] for i in ids if i in self.card_of_state}
+
+    def read_by_calls_that_raised(self) -> set[_Draft]:
+        """Return the cards of what is read by the calls whose error is a card."""
+        return {
+            self.card_of_state[i]
+            for call in self.calls_that_raised()
+            for i in call.inputs
+            if i in self.card_of_state
+        }
 
     def between(self, keep: set[_Draft]) -> set[_Draft]:
         """Return the cards that were made of kept ones, and that kept ones were made of."""
@@ -327,18 +337,18 @@ class _Builder:
                 draft = outside.get(call.id) or self.start_card((call.id, 1), "untracked")
                 outside[call.id] = self.card_of_end[call.id, cut.input_id] = draft
                 draft.calls = [call]
+        for call in self.calls_that_raised():
+            draft = self.start_card((call.id, 1), "raised")
+            draft.calls.append(call)
+            draft.before = {self.card_of_state[i] for i in call.inputs if i in self.card_of_state}
+
+    def calls_that_raised(self) -> Iterator[Call]:
+        """Yield the calls that raised and made nothing all the same, no backward."""
         for event in self.facts.errors:
             call = self.graph.call.get(event.call_id)
-            if call and call.id not in self.facts.backward_calls:
-                self.place_raised(call)
-
-    def place_raised(self, call: Call) -> None:
-        """Give a call that raised a card, unless it made something all the same."""
-        if set(call.outputs) & self.card_of_state.keys():
-            return
-        draft = self.start_card((call.id, 1), "raised")
-        draft.calls.append(call)
-        draft.before = {self.card_of_state[i] for i in call.inputs if i in self.card_of_state}
+            made = call and set(call.outputs) & self.card_of_state.keys()
+            if call and not made and call.id not in self.facts.backward_calls:
+                yield call
 
     # --- arrows -----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from sampling import Asked, sampled
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("0[0-9]_*.ipynb"))
+COMES_INTO_SIGHT = 2500  # ms; a new panel scrolls its notebook for two seconds at most
 CLICKS = 5  # of each panel, where not every one is made
 RUN_REST = """async () => {
     const {commands, shell} = window.jupyterapp;
@@ -27,6 +28,11 @@ RUN_REST = """async () => {
     while (cells().some(waits)) await new Promise(done => setTimeout(done, 100));
 }"""
 FIRST_PANEL = "() => live.rooms()[0]?.querySelector('.gv-said')?.textContent"
+# Whether all of what the panel asks is in the window, or the notebook's part of it.
+IN_SIGHT = """task => {
+    const [one, pane] = [task, task.closest(".jp-WindowedPanel-outer")].map(e => e.getBoundingClientRect());
+    return task.textContent !== "" && one.top >= pane.top && one.bottom <= pane.bottom;
+}"""
 # What a reader sees of a panel.
 SEEN = """room => {
     const texts = what => [...room.querySelectorAll(what)].filter(e => e.checkVisibility())
@@ -128,6 +134,9 @@ def test_every_click_of_a_notebook_is_answered(lab: Lab, walker: Tab, path: Path
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     page.wait_for_function(FIRST_PANEL)
+    task = page.locator(".gv-task").first
+    page.wait_for_timeout(COMES_INTO_SIGHT)
+    assert task.evaluate(IN_SIGHT), "the question is out of sight"
     look(page, f"{path.stem}-first")
     page.evaluate(RUN_REST)
 

@@ -31,6 +31,12 @@ OTHER_TAGS = {
 }
 EXTRA = re.compile(r"E\d\d")  # what the course shows beyond the notes
 FINE_PRINT = re.compile(r"Fine print \(\d+ minutes\)")
+# what a panel asks of the reader: words, and no code
+TASK = re.compile(
+    r"^@gv\.explore\(.*?\ndef [^\n]*\n    (\"{3}|'{3})(?P<task>[^\n]+)\1\n",
+    re.MULTILINE | re.DOTALL,
+)
+ONE_ROW = 100  # letters, in a panel of JupyterLab at 1280×720
 EXPLORED = re.compile(r"^@gv\.explore\(.*?\)\n(?:@.*\n)*def (\w+)", re.MULTILINE | re.DOTALL)
 
 
@@ -69,9 +75,8 @@ def cells(book: books.Notebook) -> list[str]:
     found = []
     for cell in book.code:
         hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-        if (lines := len(cell.source.strip().splitlines())) > (
-            MOST_HIDDEN if hidden else MOST_LINES
-        ):
+        lines = len(cell.source.strip().splitlines()) - len(TASK.findall(cell.source))
+        if lines > (MOST_HIDDEN if hidden else MOST_LINES):
             found.append(f"cell {cell.id} has {lines} lines")
         known = {*books.SCENARIOS, *books.CLAIMS, *OTHER_TAGS}
         if unknown := [tag for tag in cell.tags if tag not in known and not EXTRA.fullmatch(tag)]:
@@ -232,6 +237,15 @@ def test_a_core_notebook_opens_with_its_question_as_a_live_panel(book: books.Not
     assert "?" in title.source.partition("\n")[2], "the title asks nothing"
     assert EXPLORED.search(first.source), "the first code cell shows no panel"
     assert any("text/html" in output.get("data", {}) for output in first.outputs)
+
+
+@BOOKS
+def test_every_panel_asks_something_of_the_reader(book: books.Notebook) -> None:
+    """Where a panel is higher than the window, what stands above it is out of sight."""
+    panels = [cell.source for cell in book.code if "@gv.explore" in cell.source]
+    tasks = [TASK.search(source) for source in panels]
+    assert all(tasks), [source for source, task in zip(panels, tasks, strict=True) if not task]
+    assert [task["task"] for task in tasks if task and len(task["task"]) > ONE_ROW] == []
 
 
 # --- a real example takes over --------------------------------------------------------------------

@@ -642,3 +642,25 @@ def test_a_reset_is_a_beginning_and_no_change() -> None:
         assert "afresh" not in shown.state
         assert exploration.reset()
         assert shown.state["afresh"]
+
+
+def test_the_first_paragraph_of_a_docstring_is_what_the_panel_asks() -> None:
+    @explore(k=[1, 2])
+    def scenario(k: int) -> torch.Tensor:
+        """Guess first:
+        what is `a.grad`?
+
+        This is not shown.
+        """
+        a = torch.ones(1, requires_grad=True)
+        (a * k).backward()
+        return a
+
+    assert scenario._listed["task"] == {
+        "text": "Guess first: what is a.grad?",
+        "code": [(21, 27)],
+    }
+    assert "Guess" not in scenario.filled.text
+    assert "task" not in explore(lambda k: torch.ones(k), k=[1])._listed
+    assert "task" in scenario.book()["code"]
+    assert "task" not in scenario.code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -553,3 +554,18 @@ def test_what_torch_makes_for_a_checkpoint_is_not_drawn(
     assert len(drawn) == 4 + backward  # x, w, x * w, its tanh; and the sum
     assert {"x", "w", "x * w"} < {*drawn}
     assert not any("unnamed" in title or "Noop" in title for title in drawn)
+
+
+def test_an_arrow_leads_from_all_that_a_call_that_raised_has_read() -> None:
+    """An untracked value without a name is hidden where it is a constant on its way into a call."""
+    with gv.record() as rec, contextlib.suppress(RuntimeError):
+        h = torch.ones(2)
+        b = torch.ones(3, requires_grad=True)
+        h.detach() * b
+    picture = cards(rec.graph)
+    arrows = {(picture.cards[a.tail].title, picture.cards[a.head].title) for a in picture.arrows}
+    assert arrows == {
+        ("h", "h.detach()"),
+        ("h.detach()", "h.detach() * b"),
+        ("b", "h.detach() * b"),
+    }

@@ -135,12 +135,14 @@ function writeTold(element, told) {
   const isSame2 = now.length === pieces.length && now.every(isPiece);
   if (!isSame2) element.replaceChildren(...pieces);
 }
+var UNBROKEN = 12;
 function tellPieces({ text, code }) {
   let at2 = 0;
   const pieces = code.flatMap(([start, end]) => {
     const before = text.slice(at2, start);
     at2 = end;
-    return [before, makeElement("code", {}, text.slice(start, end))];
+    const className = end - start <= UNBROKEN ? "gv-unbroken" : "";
+    return [before, makeElement("code", { className }, text.slice(start, end))];
   });
   return [...pieces, text.slice(at2)].filter((piece) => piece !== "");
 }
@@ -2309,9 +2311,11 @@ function mountPanel(el, given = {}) {
   let shown = null;
   let selected = "";
   let listed = "";
+  let task = NOTHING;
   let lastChanges = null;
   let known = [];
   let [roomWidth, room] = [0, 0];
+  let isBeginning = true;
   let isOld = false;
   const code = makeCode(areas.code, prefix, chooser);
   const picture = mountPicture(areas.picture, { prefix, onSelect: choose, onPlace: place.light, onRoom, opener });
@@ -2356,7 +2360,8 @@ ${given2.detail}` : "";
     writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
     const most = isShortened ? (width - BOX) / CHANGE_LETTER * (width < NARROW2 ? 2 : 1) : Infinity;
-    writeTold(changed, state.error ? { text: "", code: [] } : sayChanges(changes, most));
+    changed.classList.toggle("gv-task", isBeginning);
+    writeTold(changed, state.error ? NOTHING : isBeginning ? task : sayChanges(changes, most));
     areas.sentence.classList.toggle("gv-failed", Boolean(state.error));
     error.hidden = !state.error || isOld;
     writeText(errorText, state.error);
@@ -2399,7 +2404,8 @@ ${given2.detail}` : "";
       shown = state;
       return picture.show(state, /* @__PURE__ */ new Map());
     }
-    const changes = findChanges(state.afresh || !previous ? null : { ...NO_STATE, ...previous }, state);
+    isBeginning = Boolean(state.afresh) || !previous;
+    const changes = findChanges(isBeginning ? null : { ...NO_STATE, ...previous }, state);
     const kept = sameCard(shown, selected, state);
     shown = state;
     writeSentence(changes);
@@ -2431,6 +2437,7 @@ ${given2.detail}` : "";
       const text = JSON.stringify([given2 ?? {}, controls]);
       if (text === listed) return;
       listed = text;
+      task = given2?.task ?? NOTHING;
       code.set(given2 ?? {}, controls, shown?.code ?? null);
       select(selected);
     },
