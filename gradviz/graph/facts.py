@@ -164,6 +164,10 @@ class Facts:
         """Say whether the call that wrote can change numbers at all."""
         return self.graph.call[event.call_id].function not in NO_MEMORY
 
+    def around(self, event: Wrote) -> tuple[Tensor, Tensor]:
+        """Return the states before and after a write."""
+        return self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+
     @property
     def errors(self) -> list[Raised]:
         """Every error that a recorded call raised, in order."""
@@ -231,11 +235,10 @@ class Facts:
     def grads_now(self) -> dict[int, str | None]:
         """``.grad`` by object id, in the middle of a backward too: a leaf's state is read again
         only when that ends."""
-        leaf = {node: object_id for object_id, node in self.accumulate_node.items()}
         stored: dict[int, str | None] = {}
         for e in self.graph.events:
-            if isinstance(e, Accumulated) and e.node_id in leaf:
-                stored[leaf[e.node_id]] = e.stored
+            if isinstance(e, Accumulated) and e.node_id in self.leaf_at:
+                stored[self.leaf_at[e.node_id].object_id] = e.stored
             elif isinstance(e, Wrote):
                 stored.pop(self.graph.tensor[e.after_id].object_id, None)
         return {i: t.grad for i, t in self.latest_state.items()} | stored
@@ -376,7 +379,7 @@ class Facts:
         return table
 
     @cached_property
-    def module_call(self) -> dict[int, ModuleCall]:
+    def module_call(self) -> dict[int | None, ModuleCall]:
         """The calls of modules, by id."""
         return {call.id: call for call in self.graph.module_calls}
 
@@ -438,10 +441,9 @@ class Facts:
         through whatever name, by storage id."""
         first, found = min(self.backward_calls, default=0), set[int]()
         for e in self.writes:
-            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
-            moved = before.version != after.version or before.values != after.values
+            before, after = self.around(e)
             late = e.call_id > first and e.call_id not in self.backward_calls
-            if moved and late and after.storage_id is not None:
+            if late and has_moved(before, after) and after.storage_id is not None:
                 found.add(after.storage_id)
         return found
 
@@ -795,9 +797,14 @@ class Facts:
 
     @cached_property
     def leaves_filled(self) -> set[int]:
-        """The leaf objects whose AccumulateGrad ran."""
+        """The leaf objects whose AccumulateGrad was seen to add to ``.grad``."""
         leaves = self.leaf_at
         return {leaves[node].object_id for node in self.accumulations if node in leaves}
+
+    @cached_property
+    def leaves_sent_to(self) -> set[int]:
+        """The leaf objects to which a recorded backward sent a gradient."""
+        return {leaf for leaf, node in self.accumulate_node.items() if node in self.ran}
 
     @cached_property
     def objects_of_torch(self) -> set[int]:
@@ -1011,7 +1018,7 @@ class Facts:
 
     @cached_property
     def _called_at(self) -> dict[int, int]:
-        """The place of each call among the events, by call id."""
+        """Where among the events each call returned, by call id."""
         events = enumerate(self.graph.events)
         return {event.call_id: at for at, event in events if isinstance(event, Called)}
 
@@ -1057,12 +1064,6 @@ class Facts:
         return grouped((u.node.id, u.saved) for u in unsure)
 
     @cached_property
-    def _returned_at(self) -> dict[int, int]:
-        """Where among the events a call returned, by call id."""
-        events = enumerate(self.graph.events)
-        return {e.call_id: at for at, e in events if isinstance(e, Called)}
-
-    @cached_property
     def _ran_at(self) -> dict[int, list[int]]:
         """Where among the events a node ran, by node id."""
         events = enumerate(self.graph.events)
@@ -1070,7 +1071,7 @@ class Facts:
 
     def wrong_use(self, node: Node, saved: SavedTensor) -> WrongUse:
         """Tell whether a node ran after what it had saved was overwritten."""
-        made = -1 if node.call_id is None else self._returned_at.get(node.call_id, -1)
+        made = -1 if node.call_id is None else self._called_at.get(node.call_id, -1)
         runs = [at for at in self._ran_at.get(node.id, ()) if at > made]
         writes = [at for at in self._written_at(saved) if at > made]
         if runs:
@@ -1078,7 +1079,7 @@ class Facts:
             return WrongUse.USED if is_late else WrongUse.WOULD_NOW_USE
         start = min(writes, default=made)
         unwatched = [call for call, nodes in self.maybe_ran.items() if node.id in nodes]
-        may_be_late = any(self._returned_at.get(call, -1) > start for call in unwatched)
+        may_be_late = any(self._called_at.get(call, -1) > start for call in unwatched)
         return WrongUse.MAY_HAVE_USED if may_be_late else WrongUse.WOULD_USE
 
     def _written_at(self, saved: SavedTensor) -> list[int]:
@@ -1101,7 +1102,7 @@ class Facts:
         if tensor is None or version is None:
             return None
         for e in self.writes_by_object.get(tensor.object_id, ()):
-            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            before, after = self.around(e)
             if before.version == version != after.version:
                 return e
         return None
@@ -1112,10 +1113,10 @@ class Facts:
         return self.latest_state[tensor.object_id].version if tensor else None
 
     def _wrote_memory(self, event: Wrote) -> bool:
-        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
-        if before.version != after.version or before.values != after.values:
+        before, after = self.around(event)
+        if has_moved(before, after):
             return True
-        return before.values is None and self.graph.call[event.call_id].function not in NO_MEMORY
+        return before.values is None and self.writes_memory(event)
 
     def _may_hold(self, node: Node, saved: SavedTensor) -> set[int | None] | None:
         """Find the blocks of memory in which a saved tensor of unknown state may lie; None: any."""
@@ -1128,6 +1129,11 @@ class Facts:
 
 
 # --- helpers that need no index -------------------------------------------------------------------
+
+
+def has_moved(before: Tensor, after: Tensor) -> bool:
+    """Say whether memory was written between two states of a tensor, by what is known of them."""
+    return before.version != after.version or before.values != after.values
 
 
 def code_of(call: Call) -> str:

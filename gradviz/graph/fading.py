@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.operations import VANISHING, Fate, Operation, Operations, Sent, Weight
-from gradviz.graph.records import ModuleCall, NodeRan
+from gradviz.graph.records import NodeRan
 
 SUDDEN = 1e-3  # a gradient that one operation makes smaller than this, of 1, vanishes there
 
@@ -108,17 +108,10 @@ class Fading:
 
     def _moved(self, op: Operation) -> bool:
         """Ask the mode of the module: torch moves no version counter for these writes."""
-        call = self._module_call.get(-1 if op.call.module_call is None else op.call.module_call)
+        call = self.operations.facts.module_call.get(op.call.module_call)
         if call is None or not call.training or "batch_norm" not in op.call.function:
             return False
         weights = [self.operations.weight[i] for i in self.operations.reads_weights[op.at]]
         statistics = len(op.call.inputs) - 1 - len(weights)
-        return (
-            statistics >= 2
-            and bool(weights)
-            and all(weight.fate is Fate.FROZEN for weight in weights)
-        )
-
-    @cached_property
-    def _module_call(self) -> dict[int, ModuleCall]:
-        return {call.id: call for call in self.operations.graph.module_calls}
+        are_frozen = all(weight.fate is Fate.FROZEN for weight in weights)
+        return statistics >= 2 and bool(weights) and are_frozen

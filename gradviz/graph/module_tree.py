@@ -80,7 +80,7 @@ class ModuleTree:
     @cached_property
     def all_calls_of(self) -> dict[tuple[int, str], list[int]]:
         """All calls of each module, by root and path."""
-        return grouped(((call.module_id, call.path), i) for i, call in self.call.items())
+        return grouped(((c.module_id, c.path), c.id) for c in self.graph.module_calls)
 
     def can_open(self, call_id: int) -> bool:
         """Say whether the modules inside a called one can be drawn in its place: there are some,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, CutReason, Graph, NodeRan, Wrote
+from gradviz.graph.records import Call, Cut, CutReason, Graph, Wrote
 from gradviz.graph.training import CLEARS, Did, Training
 
 CUTS = 6  # first cuts on the ways of one parameter that are told at most
@@ -163,7 +163,7 @@ class Operations:
             makes = self._made(call)
             if not makes:
                 continue
-            reads = tuple(dict.fromkeys(i for i in self.facts.values_read(call)))
+            reads = tuple(dict.fromkeys(self.facts.values_read(call)))
             sources = tuple(map(makers.of, reads))
             if aside:
                 both = zip(reads, sources, strict=True)
@@ -327,13 +327,12 @@ class Operations:
         edges = {(e.node_id, e.next_index): e for e in self.graph.edges}
         found = []
         for event in self.facts.nodes_ran:
-            for k, preview in enumerate(event.sent):
+            for k, (preview, norm) in enumerate(_paired(event.sent, event.sent_norms)):
                 edge = edges.get((event.node_id, k))
                 if preview is None or edge is None or edge.next_node_id is None:
                     continue
                 ends = event.run, event.node_id, k, edge.next_node_id, edge.input_nr
-                measured = _paired(event.sent, event.sent_norms)[k][1]
-                found.append(Sent(*ends, _norm(event, k), _is_broken(measured, preview)))
+                found.append(Sent(*ends, _number(norm, preview), _is_broken(norm, preview)))
         return found
 
     @cached_property
@@ -394,12 +393,8 @@ class Operations:
 
     def last_norm(self, object_id: int) -> float:
         """Return the norm of the last gradient that arrived at a parameter; nan: not measured."""
-        node = self.facts.accumulate_node.get(object_id, -1)
-        return (
-            math.nan
-            if not self._arrivals_at.get(node)
-            else self.arrived[self._arrivals_at[node][-1]]
-        )
+        arrivals = self._arrivals_at.get(self.facts.accumulate_node.get(object_id, -1))
+        return self.arrived[arrivals[-1]] if arrivals else math.nan
 
     @cached_property
     def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
@@ -474,12 +469,12 @@ class Operations:
     def filled_from(self) -> dict[int, dict[int | None, list[Sent]]]:
         """What came into a parameter's AccumulateGrad, by the id of its object and the operation
         that sent it; None: from a node that no recorded operation made."""
-        leaf = {node: object_id for object_id, node in self.facts.accumulate_node.items()}
+        leaf_at = self.facts.leaf_at
         table: dict[int, dict[int | None, list[Sent]]] = {}
         for sent in self.sent:
-            if sent.next_node_id in leaf:
+            if sent.next_node_id in leaf_at:
                 from_op = self.of_node.get(sent.node_id)
-                rows = table.setdefault(leaf[sent.next_node_id], {})
+                rows = table.setdefault(leaf_at[sent.next_node_id].object_id, {})
                 rows.setdefault(from_op, []).append(sent)
         return table
 
@@ -539,10 +534,7 @@ class Operations:
         found: dict[int | None, str] = {}
         for call_id in self.facts.backward_calls:
             for event in self.facts.writes_by_call.get(call_id, ()):
-                before, after = (
-                    self.graph.tensor[event.before_id],
-                    self.graph.tensor[event.after_id],
-                )
+                before, after = self.facts.around(event)
                 if after.grad is not None and after.grad != before.grad:
                     found[after.object_id] = after.grad
         return found
@@ -564,10 +556,9 @@ class Operations:
         there to train other models. A parameter that no operation read, or whose values no loss
         used, has none.
         """
-        lost = (Fate.NONE, Fate.UNREACHED)
         found = {}
         for object_id, weight in self.weight.items():
-            if weight.fate not in lost:
+            if weight.fate not in LOST:
                 continue
             met = [cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id)]
             met += self._leaf_copied_out.get(object_id, ())
@@ -823,12 +814,8 @@ def root_of_squares(norms: Iterable[float]) -> float:
 def _paired(
     previews: Sequence[str | None], norms: Sequence[str | None]
 ) -> list[tuple[str | None, str | None]]:
+    """Return each gradient with its norm; None where none was measured."""
     return list(zip(previews, norms or [None] * len(previews), strict=True))
-
-
-def _norm(event: NodeRan, at: int) -> float:
-    preview, norm = _paired(event.sent, event.sent_norms)[at]
-    return _number(norm, preview)
 
 
 def _is_broken(norm: str | None, preview: str | None) -> bool:

@@ -60,23 +60,22 @@ class Training:
     @cached_property
     def moments(self) -> dict[int, list[Moment]]:
         """What was done with the gradient of each leaf, in order, by object id."""
-        leaf_at = {node: object_id for object_id, node in self.facts.accumulate_node.items()}
-        found = grouped(pair for event in self.graph.events for pair in self._told(event, leaf_at))
+        found = grouped(pair for event in self.graph.events for pair in self._told(event))
         return {leaf: list(_once_each(every)) for leaf, every in found.items()}
 
-    def _told(self, event: Event, leaf_at: Mapping[int, int]) -> Iterator[tuple[int, Moment]]:
+    def _told(self, event: Event) -> Iterator[tuple[int, Moment]]:
         """Yield what an event did, with the leaf."""
-        if isinstance(event, Accumulated) and event.node_id in leaf_at:
-            call = self.facts.call_of_run.get(event.run)
+        if isinstance(event, Accumulated) and event.node_id in self.facts.leaf_at:
+            call, leaf = self.facts.call_of_run.get(event.run), self.facts.leaf_at[event.node_id]
             if call is not None:
                 onto = event.before is not None
-                yield leaf_at[event.node_id], Moment(Did.ADDED, call, event.run, onto)
+                yield leaf.object_id, Moment(Did.ADDED, call, event.run, onto)
         elif isinstance(event, Wrote) and event.call_id not in self.facts.backward_calls:
             yield from self._written(event, self.graph.call[event.call_id])
 
     def _written(self, event: Wrote, call: Call) -> Iterator[tuple[int, Moment]]:
         """Yield what a write did, with the leaf."""
-        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        before, after = self.facts.around(event)
         if call.function in _FLAGS:
             return
         leaf = self.owners.get(after.object_id, self._owner_in_memory.get(after.storage_id))

@@ -684,7 +684,7 @@ class _Teller:
         """Tell of a write that changed another tensor too; without one, of two names that share
         memory."""
         for e in self.facts.writes:
-            before, after = self.graph.tensor[e.before_id], self.graph.tensor[e.after_id]
+            before, after = self.facts.around(e)
             if e.alias and before.values != after.values:
                 name = self.name(after.id)
                 yield tell("summary.changed_too", writer=self.writer(e), name=name)

@@ -7,7 +7,7 @@ import re
 from functools import reduce
 from typing import NamedTuple
 
-from gradviz.graph.facts import Facts, code_of
+from gradviz.graph.facts import Facts, code_of, has_moved
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -207,9 +207,9 @@ class RowWriter:
     def line_of_write(self, tensor: Tensor, call: Call) -> int | None:
         """Return the line in which memory was written: versions and staleness hang on it."""
         for w in self.facts.writes_by_call.get(call.id, ()):
-            before, after = self.graph.tensor[w.before_id], self.graph.tensor[w.after_id]
-            changed = before.version != after.version or before.values != after.values
-            if after.object_id == tensor.object_id and changed and call.source:
+            before, after = self.facts.around(w)
+            moved = has_moved(before, after)
+            if after.object_id == tensor.object_id and moved and call.source:
                 return call.source.line
         return None
 

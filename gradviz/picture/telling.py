@@ -153,7 +153,7 @@ class Story:
 
     def wrote(self, event: Wrote) -> str:
         """Tell what a write changed."""
-        before, after = self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
+        before, after = self.facts.around(event)
         changes = self.changes(before, after) or [tell("event.nothing_visible")]
         return tell(
             "event.wrote_shared" if event.alias else "event.wrote",
