@@ -67,10 +67,9 @@ def cut_off(failure: Failure) -> Explanation | None:
 def _of_untrained(failure: Failure, cuts: list[Cut]) -> list[Cut]:
     """Return the cuts behind which stands a leaf that no backward brought a gradient, where there
     are some: what another loss trains is mostly let in as a number on purpose."""
-    facts = failure.facts
-    filled = {own for own, node_id in facts.accumulate_node.items() if node_id in facts.ran}
+    facts, trained = failure.facts, failure.facts.leaves_sent_to
     untrained = [
-        c for c in cuts if any(t.object_id not in filled for t in facts.leaves_reached(c.input_id))
+        c for c in cuts if any(t.object_id not in trained for t in facts.leaves_reached(c.input_id))
     ]
     return untrained or cuts
 

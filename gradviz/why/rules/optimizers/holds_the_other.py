@@ -54,9 +54,8 @@ def _is_target(case: Case, objects: set[int]) -> bool:
 def _gets_gradient(case: Case, parameter: Any) -> bool:
     """Say whether a gradient came to a parameter in the recording, or stands there."""
     state = case.recording.find(parameter) if case.recording is not None else None
-    facts = case.paths.facts
-    ran = state is not None and facts.accumulate_node.get(state.object_id) in facts.ran
-    return ran or parameter.grad is not None
+    is_sent = state is not None and state.object_id in case.paths.facts.leaves_sent_to
+    return is_sent or parameter.grad is not None
 
 
 def _trained_by_none(case: Case) -> tuple[str, list[Any]] | None:

@@ -84,11 +84,8 @@ def states_with_gradient(
         state = case.recording.find(p) if case.recording else None
         if state and state.storage_id in paths.facts.rewritten:
             continue
-        ran = (
-            state is not None
-            and paths.facts.accumulate_node.get(state.object_id) in paths.facts.ran
-        )
-        if p.grad is not None or ran:
+        is_sent = state is not None and state.object_id in paths.facts.leaves_sent_to
+        if p.grad is not None or is_sent:
             states[i] = state
     return states
 

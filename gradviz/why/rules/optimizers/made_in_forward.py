@@ -45,7 +45,7 @@ def _made_inside(case: Case) -> Iterator[tuple[ModuleCall, Module]]:
     if not inner or case.recording is None:
         return
     names, held = _living(case.recording)
-    fresh, filled = _written(case), _filled(Facts.of(case.graph))
+    fresh, filled = _written(case), Facts.of(case.graph).leaves_sent_to
     for call in inner:
         own = {p.object_id for p in roots[call.module_id].parameters} - {None}
         is_gone = own.isdisjoint(held) and _around(case, call).name in names
@@ -61,14 +61,9 @@ def _living(recording: Recorded) -> tuple[set[str], set[int]]:
     return {name for name, _ in living}, {s.object_id for s in states if s is not None}
 
 
-def _filled(facts: Facts) -> set[int]:
-    """Return the leaves, by object id, to which a gradient came."""
-    return {own for own, node_id in facts.accumulate_node.items() if node_id in facts.ran}
-
-
 def _around(case: Case, call: ModuleCall) -> Module:
     """Return the root module in whose forward a module was called."""
-    calls = {one.id: one for one in case.graph.module_calls}
+    calls = Facts.of(case.graph).module_call
     outer = calls[call.parent_id] if call.parent_id is not None else call
     return next(m for m in case.graph.modules if m.id == outer.module_id)
 

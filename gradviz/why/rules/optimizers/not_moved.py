@@ -81,7 +81,7 @@ def _moved_by_them(case: Case) -> list[str]:
         t
         for t in states
         if any(m.did is Did.STEPPED for m in moments.get(t.object_id, ()))
-        and facts.accumulate_node.get(t.object_id) in facts.ran
+        and t.object_id in facts.leaves_sent_to
     ]
     return [words.name(t.id) for t in stepped]
 

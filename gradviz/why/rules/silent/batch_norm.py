@@ -80,7 +80,7 @@ def feeds_what_trains(asked: Silent, calls: Sequence[Call]) -> bool:
     makes is only compared with what a weight made."""
     facts = asked.facts
     made = {i for call in calls for i in call.outputs}
-    trained = [i for i, node in facts.accumulate_node.items() if node in facts.ran] if made else []
+    trained = facts.leaves_sent_to if made else ()
     readers = (call for i in trained for call in facts.readers.get(i, ()))
     given = {i for call in readers for i in call.inputs}
     return not made.isdisjoint(facts.ancestors(given))

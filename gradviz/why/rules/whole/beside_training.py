@@ -40,7 +40,7 @@ def with_replaced_values(case: Case, found: Explanation) -> Explanation | None:
         if event.alias or not is_set or after.object_id not in wanted:
             continue
         used = any(c.id < call.id for c in facts.readers.get(after.object_id, ()))
-        if used and facts.accumulate_node.get(after.object_id) in facts.ran:
+        if used and after.object_id in facts.leaves_sent_to:
             names.setdefault(call, []).append(words.name(after.id))
     last = {tuple(alike): words.where(call) for call, alike in names.items()}
     lines = [

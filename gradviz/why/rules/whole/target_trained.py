@@ -105,8 +105,7 @@ def _met(case: Case, twins: Iterator[tuple[Part, Part]]) -> Iterator[Meeting]:
 
 def _filled(case: Case, part: Part) -> set[int]:
     """Return the parameters of a module that a recorded backward sent a gradient to."""
-    facts = Facts.of(case.graph)
-    return {i for i in part.objects if facts.accumulate_node.get(i) in facts.ran}
+    return Facts.of(case.graph).leaves_sent_to.intersection(part.objects)
 
 
 def _held_twins(case: Case) -> Iterator[tuple[Part, Part]]:
