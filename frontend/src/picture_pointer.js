@@ -11,6 +11,16 @@ import { handleAround } from "./handles.js";
 const SLACK = 4; // CSS pixels that a pointer may move in a click
 
 /**
+ * Tells whether a pointer still is where it clicked: a click tells whole CSS pixels alone, a pointer fractions of them,
+ * on a zoomed page, say.
+ *
+ * @param {{ x: number, y: number }} clicked
+ * @param {number} x
+ * @param {number} y
+ */
+const isNear = (clicked, x, y) => Math.abs(clicked.x - x) < 1 && Math.abs(clicked.y - y) < 1;
+
+/**
  * @param {HTMLElement} frame
  * @param {View} view
  * @param {{
@@ -63,7 +73,7 @@ export function listenToPointer(frame, view, { press, open, turn, cardOf, strip 
   let still = null; // where a click opened something: what then lies under the pointer was not pointed at
   frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY, pointerType }) => {
     if (pointerType === "touch") return;
-    if (still?.x === clientX && still.y === clientY) return;
+    if (still && isNear(still, clientX, clientY)) return;
     still = null;
     const element = cardAround(target);
     const card = cardOf(element?.dataset.gv ?? "");

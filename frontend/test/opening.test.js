@@ -236,6 +236,27 @@ test("nothing is marked as changed where something opens, and the focus goes ins
   assert.equal(find(".gv-facts-title"), null); // and what went is not told of
 });
 
+test("what comes below a mouse that rests where it opened a card is not pointed at", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const at = (type, clientX, clientY) => {
+    const event = new MouseEvent(type, { bubbles: true, detail: 1 });
+    // a click has whole CSS pixels, a pointer fractions of them
+    for (const [name, value] of Object.entries({ clientX, clientY })) Object.defineProperty(event, name, { value });
+    card("n1").dispatchEvent(event);
+  };
+  panel.show(closedState());
+  at("click", 20, 12);
+  at("click", 20, 12);
+  assert.deepEqual(asked, [["m.b"]]);
+  panel.show(openedState());
+  at("pointerover", 20.4, 12.6);
+  t.mock.timers.tick(1000);
+  assert.equal(find(".gv-facts").hidden, true);
+  at("pointerover", 21.4, 12.6); // it moved
+  t.mock.timers.tick(1000);
+  assert.equal(find(".gv-facts").hidden, false);
+});
+
 // ---- a book
 
 test("a book shows its states, writes and reads their address, and turns no pages", (t) => {

@@ -1456,6 +1456,7 @@ function listenToKeys(frame, view, actions) {
 
 // src/picture_pointer.js
 var SLACK = 4;
+var isNear = (clicked, x, y) => Math.abs(clicked.x - x) < 1 && Math.abs(clicked.y - y) < 1;
 function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, strip }) {
   let drag = null;
   let isTouch = false;
@@ -1495,7 +1496,7 @@ function listenToPointer(frame, view, { press, open, turn, cardOf: cardOf2, stri
   let still = null;
   frame.addEventListener("pointerover", ({ target, buttons, clientX, clientY, pointerType }) => {
     if (pointerType === "touch") return;
-    if (still?.x === clientX && still.y === clientY) return;
+    if (still && isNear(still, clientX, clientY)) return;
     still = null;
     const element = cardAround(target);
     const card = cardOf2(element?.dataset.gv ?? "");
