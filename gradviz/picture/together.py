@@ -245,7 +245,8 @@ class Together:
         return {"svg": svg, **({"narrow": second} if is_narrower(second, svg) else {})}
 
     def svg(self, scene: Scene, width: int | None = None) -> str:
-        """Draw one of the pictures, without a legend.
+        """Draw one of the pictures, without a legend. One that is too wide at the places of all is
+        drawn at its own, if more of it is seen there.
 
         Args:
             scene: it was added before.
@@ -255,6 +256,16 @@ class Together:
             CannotDraw: as ``render.render``.
         """
         width = self.width if width is None else width
+        drawn = self._drawn(scene, width)
+        if len(self._scenes) == 1 or not is_too_wide(drawn, width):
+            return drawn
+        alone = Together()
+        alone.add("", scene)
+        other = alone._drawn(scene, width)
+        return other if is_narrower(other, drawn) else drawn
+
+    def _drawn(self, scene: Scene, width: int) -> str:
+        """Draw one of the pictures at the places of all."""
         source, how, _ = render.best(self.whole, width)
         numbers = self._numbers(scene)
         new = self._renumbered(scene, numbers)

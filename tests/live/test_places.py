@@ -221,3 +221,24 @@ def test_a_weight_and_a_bias_that_are_read_twice_fit_a_phone() -> None:
     scene, together = rec.figure().scene, Together()
     together.add("", scene)
     assert not is_too_wide(together.svg(scene, NARROW), NARROW)
+
+
+def test_a_state_that_is_too_wide_at_the_places_of_all_is_drawn_at_its_own_on_a_phone() -> None:
+    operations = {
+        "x + w": torch.add,
+        "(x * w).detach()": lambda x, w: (x * w).detach(),
+        "x.to(float64)": lambda x, w: x.to(torch.float64),
+        "x > w": lambda x, w: x > w,
+    }
+
+    @explore(operation=operations, mode=gv.controls.grad_mode)
+    def scenario(
+        operation: Any, mode: Any, x_tracked: bool = True, w_tracked: bool = False
+    ) -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=x_tracked)
+        w = torch.tensor([3.0, 4.0], requires_grad=w_tracked)
+        with mode():
+            operation(x, w)
+
+    for state in scenario.book()["states"]:
+        assert not is_too_wide(state.get("narrow", state["svg"]), NARROW)
