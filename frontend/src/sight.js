@@ -6,7 +6,7 @@ const MARGIN = 6; // CSS pixels
 const BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
 
 /**
- * Scrolls the notebook until the picture of a new panel is seen, as far as the panel's first line stays in sight. Does
+ * Scrolls the notebook until all of a new panel is seen, as far as the panel's first line stays in sight. Does
  * nothing outside of a notebook, nor for a cell that was not just run alone, and ends at once, on its way too, when the
  * reader does anything: what a click begins on must still be under it when the button is let go.
  *
@@ -52,16 +52,15 @@ function isOfCellJustRun(el) {
 }
 
 /**
- * Returns by how much the picture of a panel stands below the window, or its first line below the window's top, where
- * that is less; nothing is missing where it is not above 0.
+ * Returns by how much the end of a panel stands below the window, or its first line below the window's top, where that
+ * is less; nothing is missing where it is not above 0. What stands below the picture leaves it room to grow.
  *
  * @param {HTMLElement} el
  * @param {Element} pane
  */
 function missing(el, pane) {
   const [room, seen] = [el.getBoundingClientRect(), pane.getBoundingClientRect()];
-  const picture = el.querySelector(".gv-view")?.getBoundingClientRect() ?? room;
-  return Math.min(picture.bottom + MARGIN - seen.bottom, room.top - MARGIN - seen.top);
+  return Math.min(room.bottom + MARGIN - seen.bottom, room.top - MARGIN - seen.top);
 }
 
 /** @returns {ScrollBehavior} */

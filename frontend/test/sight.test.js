@@ -5,8 +5,8 @@ import { openPage } from "./page.js";
 
 const WINDOW = { top: 100, bottom: 700 };
 
-/** A notebook with a panel, whose first line and picture stand there; `resize()` is what a browser tells. */
-function makeNotebook({ top, pictureBottom, active = 1, calm = false }) {
+/** A notebook with a panel, that begins and ends there; `resize()` is what a browser tells. */
+function makeNotebook({ top, bottom, active = 1, calm = false }) {
   openPage();
   globalThis.matchMedia = () => ({ matches: calm });
   let [resize, isWatched] = [() => {}, false];
@@ -16,45 +16,44 @@ function makeNotebook({ top, pictureBottom, active = 1, calm = false }) {
     disconnect() { isWatched = false; }
   };
   document.body.innerHTML = `<div class="jp-WindowedPanel-outer">
-    <div class="jp-CodeCell"><p><i class="gv-view"></i></p></div>
+    <div class="jp-CodeCell"><p></p></div>
     <div class="jp-CodeCell"></div><div class="jp-CodeCell"></div></div>`;
   document.querySelectorAll(".jp-CodeCell")[active].classList.add("jp-mod-active");
-  const [pane, el, view] = [".jp-WindowedPanel-outer", "p", ".gv-view"].map((one) => document.querySelector(one));
+  const [pane, el] = [".jp-WindowedPanel-outer", "p"].map((one) => document.querySelector(one));
   const [scrolls, stops] = [[], []];
   pane.scrollTo = (how) => stops.push(how);
   pane.scrollBy = (how) => scrolls.push(how);
   pane.getBoundingClientRect = () => WINDOW;
-  el.getBoundingClientRect = () => ({ top, bottom: pictureBottom + 40 });
-  view.getBoundingClientRect = () => ({ bottom: pictureBottom });
+  el.getBoundingClientRect = () => ({ top, bottom });
   const end = bringIntoSight(el);
   return { el, scrolls, stops, end, resize: () => { if (isWatched) resize(); }, isWatched: () => isWatched };
 }
 
-test("after Shift+Enter the picture of a new panel comes into sight, and no more than that", () => {
-  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 800 });
+test("after Shift+Enter a new panel comes into sight, and no more than that", () => {
+  const { scrolls, resize, end } = makeNotebook({ top: 300, bottom: 800 });
   resize();
   assert.deepEqual(scrolls, [{ top: 106, behavior: "smooth" }]);
   end();
 });
 
 test("the first line of a high panel stays in sight", () => {
-  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 1500, active: 0, calm: true });
+  const { scrolls, resize, end } = makeNotebook({ top: 300, bottom: 1500, active: 0, calm: true });
   resize();
   assert.deepEqual(scrolls, [{ top: 194, behavior: "auto" }]);
   end();
 });
 
 test("what is seen already stays where it is", () => {
-  const { scrolls, resize, end } = makeNotebook({ top: 300, pictureBottom: 650 });
+  const { scrolls, resize, end } = makeNotebook({ top: 300, bottom: 650 });
   resize();
   assert.deepEqual(scrolls, []);
   end();
 });
 
 test("nothing scrolls where another cell is active, as after Run all, and outside of a notebook", () => {
-  const elsewhere = makeNotebook({ top: 300, pictureBottom: 800, active: 2 });
+  const elsewhere = makeNotebook({ top: 300, bottom: 800, active: 2 });
   elsewhere.resize();
-  const outside = makeNotebook({ top: 300, pictureBottom: 800 });
+  const outside = makeNotebook({ top: 300, bottom: 800 });
   document.body.append(outside.el);
   outside.resize();
   for (const { scrolls, isWatched } of [elsewhere, outside]) {
@@ -65,7 +64,7 @@ test("nothing scrolls where another cell is active, as after Run all, and outsid
 
 test("whatever the reader does ends it", () => {
   for (const event of ["wheel", "pointerdown", "keydown", "touchstart"]) {
-    const { scrolls, stops, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
+    const { scrolls, stops, resize } = makeNotebook({ top: 300, bottom: 800 });
     document.dispatchEvent(new Event(event));
     resize();
     assert.deepEqual([scrolls, stops], [[], []]);
@@ -73,7 +72,7 @@ test("whatever the reader does ends it", () => {
 });
 
 test("a click on the way stops it where it is, once", () => {
-  const { stops, resize } = makeNotebook({ top: 300, pictureBottom: 800 });
+  const { stops, resize } = makeNotebook({ top: 300, bottom: 800 });
   resize();
   for (let i = 0; i < 2; i++) document.dispatchEvent(new Event("pointerdown"));
   assert.deepEqual(stops, [{ top: 0, behavior: "instant" }]);

@@ -2965,8 +2965,7 @@ function isOfCellJustRun(el) {
 }
 function missing(el, pane) {
   const [room, seen] = [el.getBoundingClientRect(), pane.getBoundingClientRect()];
-  const picture = el.querySelector(".gv-view")?.getBoundingClientRect() ?? room;
-  return Math.min(picture.bottom + MARGIN2 - seen.bottom, room.top - MARGIN2 - seen.top);
+  return Math.min(room.bottom + MARGIN2 - seen.bottom, room.top - MARGIN2 - seen.top);
 }
 function scrolling() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
