@@ -36,6 +36,8 @@ collect_ignore_glob = [
     "why/real_blind5/healthy/*.py",
     "why/real_blind6/*.py",
     "why/real_blind6/healthy/*.py",
+    "why/real_blind7/*.py",
+    "why/real_blind7/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
 ]
