@@ -83,6 +83,16 @@ class Subjects:
         self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         self.losses = [t for t in self.losses if not self.is_on_the_way(t)]
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What the graph proves."""
+        return Facts.of(self.graph)
+
+    @cached_property
+    def words(self) -> Words:
+        """What the tensors, calls and lines of the graph are called."""
+        return Words(self.graph)
+
     def take_leaves(self, recording: Any) -> None:
         """Take all leaves of a recording, where only what has no gradient was given."""
         taken = self.tensors or self.modules or self.optimizers
@@ -314,7 +324,7 @@ class Subjects:
             also_at=tuple(also_at),
             statements=tuple(statements),
         )
-        return worded(finding, Words(self.graph))
+        return worded(finding, self.words)
 
     def beside(self, found: Explanation, *lines: str) -> Explanation:
         """Return the same answer, with something odd that was seen beside it."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
@@ -31,7 +30,6 @@ from gradviz.why.account.states_dropped import states_dropped
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.values import Values
 from gradviz.why.explanation import Explanation, lines_of
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -64,7 +62,7 @@ def zeros_found(case: Case, found: Explanation) -> bool:
 def with_shapes(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with shapes that were made to fit: of a square of differences the sum
     of each row may be 0."""
-    told = [*Forward(Facts.of(case.graph), Words(case.graph)).spread_out()]
+    told = [*Forward(case.facts, case.words).spread_out()]
     if not told:
         return None
     lines = lines_of([call for remark in told for call in remark.calls])
@@ -76,18 +74,18 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
 
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
-    words = Words(case.graph)
+    words = case.words
     stepping = case.statements.functions_called("step")
     steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
-    yield from parts_kept_off(Facts.of(case.graph), words, steps)
+    yield from parts_kept_off(case.facts, words, steps)
     yield from steps.remarks()
-    yield from Code(Facts.of(case.graph), words, case.statements).remarks()
+    yield from Code(case.facts, words, case.statements).remarks()
     live = case.live_state
     yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
-    yield from Forward(Facts.of(case.graph), words).remarks()
-    yield from Copies(Facts.of(case.graph), words, trained).remarks()
-    yield from started_with_itself(Facts.of(case.graph), words)
+    yield from Forward(case.facts, words).remarks()
+    yield from Copies(case.facts, words, trained).remarks()
+    yield from started_with_itself(case.facts, words)
     yield from rows_left_out(case)
     yield from frozen_beside(case)
     yield from states_dropped(case)

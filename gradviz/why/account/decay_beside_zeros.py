@@ -20,7 +20,7 @@ _PARTLY = {"__setitem__", "masked_fill_", "index_fill_"}
 def decay_beside_zeros(case: Case) -> Iterator[Remark]:
     """Tell of gradients that the code changes in part before a step, where the optimizer that
     steps has a weight decay: that moves every entry, whatever its gradient is."""
-    words = case.paths.words
+    words = case.words
     for optimizer in case.known_optimizers:
         for group in optimizer.param_groups:
             for p in group["params"] if _is_on(group.get("weight_decay")) else ():
@@ -33,7 +33,7 @@ def decay_beside_zeros(case: Case) -> Iterator[Remark]:
                     continue
                 fields = {
                     "code": words.at(parts[-1]),
-                    "name": case.title(p, words.name(case.paths.facts.latest_state[own].id)),
+                    "name": case.title(p, words.name(case.facts.latest_state[own].id)),
                     "optimizer": type(optimizer).__name__,
                     "decay": number(group["weight_decay"]),
                     "step": words.at(steps[-1]),

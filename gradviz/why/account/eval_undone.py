@@ -26,7 +26,7 @@ def eval_undone(case: Case) -> Iterator[Remark]:
         return
     roots = {root.id: root.name for root in case.graph.modules}
     layers = list(dict.fromkeys(f"{roots[c.module_id]}.{c.path}" for c in ran))
-    words = case.paths.words
+    words = case.words
     fields = {
         "layers": pattern(layers),
         "n": len(layers),

@@ -32,7 +32,7 @@ def frozen_beside(case: Case) -> Iterator[Remark]:
             "frozen_beside",
             {
                 "frozen": case.called[id(module)],
-                "place": case.paths.words.where(place),
+                "place": case.words.where(place),
                 "other": case.called[id(twins[0])],
             },
             (place,),
@@ -54,7 +54,7 @@ def _is_trained(case: Case, module: Any) -> bool:
 
 def _frozen_at(case: Case, module: Any) -> Call | None:
     """Return the call that froze a network which no other call used; None where there is none."""
-    facts, objects = Facts.of(case.graph), _objects(case, module)
+    facts, objects = case.facts, _objects(case, module)
     if any(_is_computed_with(facts, i) for i in objects):
         return None
     writes = [e for i in objects for e in facts.writes_by_object.get(i, ())]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
 from gradviz.why.rules.training.diverging import fields_of
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def loss_values(case: Case) -> Iterator[Remark]:
     """Tell of each line that called backward on losses which grew all the way, or some of which
     were no number, though the last gradients are."""
-    for row in loss_rows(Facts.of(case.graph)):
+    for row in loss_rows(case.facts):
         broken = [at for at, value in enumerate(row.values) if not math.isfinite(value)]
         steps = steps_between(row, case.training)
         if broken and math.isfinite(row.values[-1]):
@@ -32,8 +31,8 @@ def loss_values(case: Case) -> Iterator[Remark]:
 def _broken(case: Case, row: LossRow, broken: list[int]) -> Remark:
     """Tell of losses that were no number."""
     call = row.calls[broken[0]]
-    maker = case.paths.facts.maker.get(call.inputs[0])
-    words = case.paths.words
+    maker = case.facts.maker.get(call.inputs[0])
+    words = case.words
     fields = {
         "loss": words.name(row.calls[-1].inputs[0]),
         "at": broken[0] + 1,

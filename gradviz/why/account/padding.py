@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph.facts import Facts
 from gradviz.names.statements import where_made
 from gradviz.watch.identity import read
 from gradviz.why.account.remark import Remark, Weight
@@ -21,7 +20,7 @@ _TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 def rows_left_out(case: Case) -> Iterator[Remark]:
     """Tell of embeddings that are trained and whose row at padding_idx is not zero: what is looked
     up there is never trained, which is meant of padding only."""
-    live, trained = case.live_state, set(Facts.of(case.graph).leaves_filled)
+    live, trained = case.live_state, set(case.facts.leaves_filled)
     for title, module in live.modules.items():
         for path, part in read(module.named_modules) or ():
             if not isinstance(part, _TABLES) or part.padding_idx is None:
@@ -38,7 +37,7 @@ def rows_left_out(case: Case) -> Iterator[Remark]:
                 {
                     "row": f"{table}.weight[{part.padding_idx}]",
                     "index": part.padding_idx,
-                    "at": f" ({case.paths.words.line_of(made)})" if made else "",
+                    "at": f" ({case.words.line_of(made)})" if made else "",
                 },
                 objects=frozenset({own} if own is not None else ()),
                 statements=(made,) if made else (),

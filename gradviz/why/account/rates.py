@@ -96,7 +96,7 @@ def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float
         "first": number(first),
         "schedule": type(schedule).__name__,
         "n": vars(schedule).get("last_epoch", 0),
-        "places": [case.paths.words.line_of(place) for place in places],
+        "places": [case.words.line_of(place) for place in places],
     }
     key = "rate_fallen_at" if places else "rate_fallen"
     return Remark(Weight.WEIGHTY, key, fields, statements=places)

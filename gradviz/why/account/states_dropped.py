@@ -27,7 +27,7 @@ def states_dropped(case: Case) -> Iterator[Remark]:
         if isinstance(part, torch.nn.RNNBase)
     }
     for place, name, kept in _called_without(case.statements, layers) if layers else ():
-        fields = {"layer": f"self.{name}", "kept": kept, "place": case.paths.words.line_of(place)}
+        fields = {"layer": f"self.{name}", "kept": kept, "place": case.words.line_of(place)}
         yield Remark(Weight.WEIGHTY, "state_dropped", fields, statements=(place,))
 
 

@@ -44,7 +44,7 @@ def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
 def _is_target(case: Case, objects: set[int]) -> bool:
     """Say whether recorded calls computed with some parameters, and made nothing with a history:
     else it is not known what they are for, or their way to the loss was cut behind that."""
-    readers, tensor = case.paths.facts.readers, case.graph.tensor
+    readers, tensor = case.facts.readers, case.graph.tensor
     every = (c for one in objects for c in readers.get(one, ()) if not c.bookkeeping)
     calls = [c for c in every if c.function not in NOT_COMPUTING]
     made = [tensor[i] for call in calls for i in call.outputs]
@@ -54,7 +54,7 @@ def _is_target(case: Case, objects: set[int]) -> bool:
 def _gets_gradient(case: Case, parameter: Any) -> bool:
     """Say whether a gradient came to a parameter in the recording, or stands there."""
     state = case.recording.find(parameter) if case.recording is not None else None
-    is_sent = state is not None and state.object_id in case.paths.facts.leaves_sent_to
+    is_sent = state is not None and state.object_id in case.facts.leaves_sent_to
     return is_sent or parameter.grad is not None
 
 

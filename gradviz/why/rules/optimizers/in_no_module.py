@@ -88,7 +88,7 @@ def _made_in_functions(
     """Return what parameters are called that a function makes within an expression, and where, with
     the function; only of those of whose line several were recorded."""
     lines = _lines_of_new_leaves(case)
-    readers = [case.paths.facts.first_reader.get(_first(case, state)) for state in new.values()]
+    readers = [case.facts.first_reader.get(_first(case, state)) for state in new.values()]
     again = {c.source[:2] for c in readers if c and c.source and lines[line_of(c)] > 1}
     found = dict[str, tuple[Source, str]]()
     for file, node in case.statements.nodes(ast.Call):
@@ -103,15 +103,15 @@ def _made_in_functions(
 
 def _lines_of_new_leaves(case: Case) -> Counter[object]:
     """Return how many leaves were first read at each line."""
-    first = (states[0] for states in case.paths.facts.states.values())
+    first = (states[0] for states in case.facts.states.values())
     leaves = (t for t in first if t.is_leaf and t.requires_grad)
-    readers = (case.paths.facts.first_reader.get(t.id) for t in leaves)
+    readers = (case.facts.first_reader.get(t.id) for t in leaves)
     return Counter(line_of(call) for call in readers if call is not None)
 
 
 def _first(case: Case, state: Tensor) -> int:
     """Return the id of the first state of the same tensor."""
-    return case.paths.facts.states[state.object_id][0].id
+    return case.facts.states[state.object_id][0].id
 
 
 def _method_around(node: Any) -> str:
@@ -123,7 +123,7 @@ def _method_around(node: Any) -> str:
 
 def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], case: Case) -> str:
     """Return one name for them all: by the list that holds them, else by the program's name."""
-    name = case.paths.words.name
+    name = case.words.name
     return pattern(
         [
             places[i][0] if i in places else case.called.get(i) or name(state.id)

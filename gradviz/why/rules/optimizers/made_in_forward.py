@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Module, ModuleCall
 from gradviz.watch.recorded import Recorded
@@ -45,7 +44,7 @@ def _made_inside(case: Case) -> Iterator[tuple[ModuleCall, Module]]:
     if not inner or case.recording is None:
         return
     names, held = _living(case.recording)
-    fresh, filled = _written(case), Facts.of(case.graph).leaves_sent_to
+    fresh, filled = _written(case), case.facts.leaves_sent_to
     for call in inner:
         own = {p.object_id for p in roots[call.module_id].parameters} - {None}
         is_gone = own.isdisjoint(held) and _around(case, call).name in names
@@ -63,7 +62,7 @@ def _living(recording: Recorded) -> tuple[set[str], set[int]]:
 
 def _around(case: Case, call: ModuleCall) -> Module:
     """Return the root module in whose forward a module was called."""
-    calls = Facts.of(case.graph).module_call
+    calls = case.facts.module_call
     outer = calls[call.parent_id] if call.parent_id is not None else call
     return next(m for m in case.graph.modules if m.id == outer.module_id)
 

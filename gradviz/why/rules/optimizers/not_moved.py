@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
@@ -14,7 +13,6 @@ from gradviz.why.rules.optimizers.optimizers import _at_the_same
 from gradviz.why.rules.optimizers.schedules import groups_at_zero
 from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
 from gradviz.why.subjects import held_by
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -74,7 +72,7 @@ def _moved_by_them(case: Case) -> list[str]:
     were made for that."""
     if case.recording is None:
         return []
-    facts, words, find = Facts.of(case.graph), Words(case.graph), case.recording.find
+    facts, words, find = case.facts, case.words, case.recording.find
     states = [t for p in held_by(case.optimizers).values() if (t := find(p)) is not None]
     moments = case.training.moments
     stepped = [

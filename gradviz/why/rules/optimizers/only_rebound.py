@@ -27,7 +27,7 @@ def only_rebound(case: Case, found: Explanation) -> Explanation | None:
         return None
     call = next(reversed(updates.values()))
     name = min(names_kept(call))
-    words = case.paths.words
+    words = case.words
     names = [words.name(states[i].id) for i in updates]
     return case.answer(
         Cause.NOT_MOVED,
@@ -44,7 +44,7 @@ def only_rebound(case: Case, found: Explanation) -> Explanation | None:
 def _update_of(case: Case, leaf: int) -> Call | None:
     """Return the last call that computed from a leaf and its gradient what nothing reads, where the
     leaf was never moved."""
-    training, facts = case.training, case.paths.facts
+    training, facts = case.training, case.facts
     if any(m.did is Did.STEPPED for m in training.moments.get(leaf, ())):
         return None
     found = None
@@ -59,5 +59,5 @@ def _update_of(case: Case, leaf: int) -> Call | None:
 
 def _readers(case: Case, read: Call) -> list[Call]:
     """Return a call that reads a gradient, and those that read what it made."""
-    readers = case.paths.facts.calls_reading
+    readers = case.facts.calls_reading
     return [read, *(call for i in read.outputs for call in readers.get(i, ()))]

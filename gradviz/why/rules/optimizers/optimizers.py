@@ -130,7 +130,7 @@ class Optimizers(Subjects):
         """The states of parameters that the loss reaches, and that no optimizer holds and no call
         wrote, where a step of the optimizers was recorded."""
         live = self.reached_leaves(self.paths)
-        rewritten = self.paths.facts.rewritten
+        rewritten = self.facts.rewritten
         stepped = {i for i, (_, state) in live.items() if state.storage_id in rewritten}
         if stepped.isdisjoint(self.held_by_any):
             return {}
@@ -150,12 +150,12 @@ class Optimizers(Subjects):
         new = self.never_written
         if not new or self.optimizers:  # left out by intention?
             return None
-        name = self.paths.words.name
+        name = self.words.name
         names = pattern([self.called.get(i) or name(state.id) for i, state in new.items()])
         made = [place for o in self.known_optimizers for place in self.where_made(o)]
         if not made:
             return self.beside(found, say("entry.not_held", names=names))
-        words = self.paths.words
+        words = self.words
         note = say(
             "entry.not_held_by",
             names=names,

@@ -57,7 +57,7 @@ def of_a_twin(case: Case, found: Explanation) -> Explanation | None:
 def used(case: Case, p: Any) -> bool:
     """Say whether a recorded call other than a step or a copy read a parameter."""
     state = case.recording.find(p) if case.recording else None
-    readers = case.paths.facts.readers.get(state.object_id, ()) if state else ()
+    readers = case.facts.readers.get(state.object_id, ()) if state else ()
     return not all(map(is_deepcopy, readers))
 
 
@@ -111,7 +111,7 @@ def _wraps_in_forward(node: ast.Assign) -> bool:
 def where_begun(case: Case, parameters: list[Any]) -> list[Source]:
     """Return the lines in which parameters got their first numbers, as far as recorded."""
     states = [case.recording.find(p) for p in parameters] if case.recording else []
-    writes = case.paths.facts.writes_by_object
+    writes = case.facts.writes_by_object
     first = [writes.get(state.object_id, ())[:1] for state in states if state is not None]
     calls = [case.graph.call[e.call_id] for every in first for e in every]
     sources = [c.source for c in calls if c.source and c.bookkeeping]

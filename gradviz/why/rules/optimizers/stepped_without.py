@@ -128,7 +128,7 @@ def _is_moved(case: Case, object_id: int) -> bool:
 
 def _states(case: Case, left: set[int]) -> list[int]:
     """Return the last states of some leaves."""
-    latest = case.gradients.facts.latest_state
+    latest = case.facts.latest_state
     return [latest[i].id for i in sorted(left)]
 
 

@@ -22,7 +22,7 @@ def twice_held(case: Case, found: Explanation) -> Explanation | None:
         held = held_by([first]).keys()
         if not held or held != held_by([second]).keys() or not case.never_written:
             continue
-        name = case.paths.words.name
+        name = case.words.name
         new = case.never_written
         return case.answer(
             Cause.NOT_MOVED,

@@ -62,7 +62,7 @@ def step_writes(case: Case, p: Any) -> list[tuple[Tensor, Tensor]]:
     state = case.recording.find(p) if case.recording else None
     if state is None:
         return []
-    facts, tensor = case.paths.facts, case.graph.tensor
+    facts, tensor = case.facts, case.graph.tensor
     writes = facts.writes_by_object.get(state.object_id, ())
     return [
         (tensor[e.before_id], tensor[e.after_id])

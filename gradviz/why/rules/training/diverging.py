@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
@@ -26,7 +25,7 @@ def is_recorded(case: Case, found: Explanation) -> bool:
 def diverged(case: Case, found: Explanation) -> Explanation | None:
     """Tell that the loss grew with each step before it became infinite or NaN: the steps went too
     far."""
-    for row in loss_rows(Facts.of(case.graph)):
+    for row in loss_rows(case.facts):
         if math.isfinite(row.values[-1]):
             continue
         steps = steps_between(row, case.training)
@@ -44,7 +43,7 @@ def diverged(case: Case, found: Explanation) -> Explanation | None:
 
 def fields_of(case: Case, row: LossRow, steps: list[Call]) -> dict[str, Any]:
     """Return what the sentences on a row name."""
-    words = case.paths.words
+    words = case.words
     optimizers = case.known_optimizers
     rates = {g.get("lr") for o in optimizers for g in o.param_groups}
     plain = [rate for rate in rates if isinstance(rate, (int, float))]

@@ -15,7 +15,6 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -31,7 +30,7 @@ _DROPS = frozenset(
 def with_replaced_values(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the parameters whose ``.data`` got other values after a call
     had used them."""
-    facts, words, tensor = Facts.of(case.graph), Words(case.graph), case.graph.tensor
+    facts, words, tensor = case.facts, case.words, case.graph.tensor
     wanted = {tensor[i].object_id for i in case.target_ids}
     names = dict[Call, list[str]]()
     for event in facts.writes:
@@ -62,7 +61,7 @@ def with_step_before(case: Case, found: Explanation) -> Explanation | None:
     source = backward.source
     if step.file != source.file or step.line >= source.line:  # one line may have both in any order
         return None
-    where = Words(case.graph).where
+    where = case.words.where
     return case.beside(
         found,
         say(
@@ -111,7 +110,7 @@ class Drop(NamedTuple):
 def with_dropout_kept(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the forwards of a model that is trained that ran where nothing
     is recorded, whose results go into no loss, and in which dropout dropped values."""
-    words, layers = Words(case.graph), dict[str, list[str]]()
+    words, layers = case.words, dict[str, list[str]]()
     place = dict[str, str]()
     for drop in _drops(case):
         layers.setdefault(drop.model, []).append(drop.layer)
@@ -131,7 +130,7 @@ def with_dropout_kept(case: Case, found: Explanation) -> Explanation | None:
 def _drops(case: Case) -> Iterator[Drop]:
     """Yield the dropouts of such forwards; where one was given the same data more than once, how
     far its results differ is what is wanted."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     unused = _unused_drops(facts)
     given = Counter(_given(facts, call, outer) for call, _, outer in unused)
     modules = case.live_state.modules.values() if unused else ()

@@ -30,7 +30,6 @@ from gradviz.why.rules.whole import chosen_off, gone, targets
 from gradviz.why.rules.whole.losses import Losses
 from gradviz.why.subjects import apart, held_by, state_of
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 # torch's text about what has no gradient to start from
 UNTRACKED = "element 0 of tensors does not require grad"
@@ -338,7 +337,7 @@ class Case(Losses):
             name=spot.name,
             attribute=spot.attribute,
         )
-        return told._replace(where=Words(self.graph).places(calls), lines=lines_of(calls))
+        return told._replace(where=self.words.places(calls), lines=lines_of(calls))
 
     @cached_property
     def live_state(self) -> Silent:

@@ -13,7 +13,6 @@ from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import Told, pattern
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.names.statements import Statements
@@ -44,7 +43,7 @@ def with_chosen(case: Losses, told: Told, found: Explanation) -> Explanation | N
         "account.chosen_off",
         names=pattern(names, [a.name for a, _ in told]),
         switch=switch,
-        place=Words(case.graph).where(call_at(place)),
+        place=case.words.where(call_at(place)),
     )
     lines = tuple(dict.fromkeys([*found.lines, *lines_of((), [place])]))
     return case.beside(found, line)._replace(lines=lines)

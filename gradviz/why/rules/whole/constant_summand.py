@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, Tensor
@@ -13,7 +12,7 @@ from gradviz.why.messages import repair
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.summands import Constant, Summands
 from gradviz.words.speech import say
-from gradviz.words.words import Words, reason_of
+from gradviz.words.words import reason_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -25,7 +24,7 @@ EQUAL = {"eq", "__eq__"}
 def constant_summand(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a part of a loss that was computed from what is trained, and is added as a number
     only."""
-    words = Words(case.graph)
+    words = case.words
     for loss in case.every_loss:
         parts = Summands(Flow(case.graph, [loss])).constants()
         part = next((p for p in parts if concerns(case, loss, p)), None)
@@ -59,7 +58,7 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
 def of_the_fixed(case: Case, loss: int, part: Constant) -> Explanation | None:
     """Tell of a part that was made from what no optimizer has, as a teacher's answers are, and from
     nothing else."""
-    facts, words, held = Facts.of(case.graph), Words(case.graph), {*case.graph.held}
+    facts, words, held = case.facts, case.words, {*case.graph.held}
     cuts = Flow(case.graph, [loss]).cuts_behind(part.call.outputs) or part.cuts
     leaves = {t.object_id: t for c in (*cuts, *part.cuts) for t in lost(case, c)}
     if not held or not held.isdisjoint(leaves) or any(c.output_id is None for c in part.cuts):
@@ -87,7 +86,7 @@ def of_the_fixed(case: Case, loss: int, part: Constant) -> Explanation | None:
 def _like(case: Case, source: Tensor, loss: int) -> Tensor | None:
     """Return the one named result on the way to a loss that has the shape of another and is made
     from what an optimizer has."""
-    facts, held = Facts.of(case.graph), {*case.graph.held}
+    facts, held = case.facts, {*case.graph.held}
     behind = facts.ancestors([loss])
     alike = [
         t
@@ -101,7 +100,7 @@ def _like(case: Case, source: Tensor, loss: int) -> Tensor | None:
 def counts_hits(case: Case, part: Constant) -> bool:
     """Say whether a part is the share of predictions that are right: it compares what was chosen
     with the targets by ``==``."""
-    behind, facts = Facts.of(case.graph).ancestors(part.call.outputs), Facts.of(case.graph)
+    behind, facts = case.facts.ancestors(part.call.outputs), case.facts
     chosen = {c.output_id for c in part.cuts if c.output_id is not None}
     of_choice = {case.graph.call[c.call_id].function for c in part.cuts} <= CHOOSING
     readers = (call for i in chosen for call in facts.calls_reading.get(i, ()))
@@ -112,7 +111,7 @@ def counts_hits(case: Case, part: Constant) -> bool:
 def new_leaf(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a part of a loss whose gradient ends in a tensor that was made of numbers, when those
     of what is trained had left torch."""
-    words = Words(case.graph)
+    words = case.words
     for loss in case.every_loss:
         parts = Summands(Flow(case.graph, [loss])).new_leaves()
         part = next((p for p in parts if concerns(case, loss, p)), None)
@@ -134,7 +133,7 @@ def new_leaf(case: Case, found: Explanation) -> Explanation | None:
 
 def lost(case: Case, cut: Cut) -> list[Tensor]:
     """Return the leaves to which a gradient would have gone without a cut."""
-    return Facts.of(case.graph).leaves_reached(cut.input_id)
+    return case.facts.leaves_reached(cut.input_id)
 
 
 def concerns(case: Case, loss: int, part: Constant) -> bool:
@@ -145,5 +144,5 @@ def concerns(case: Case, loss: int, part: Constant) -> bool:
         return True
     leaves = [t for c in part.cuts for t in lost(case, c)]
     if case.modules or case.optimizers:  # else only what these tensors lost
-        leaves += Facts.of(case.graph).leaves_reached(loss)
+        leaves += case.facts.leaves_reached(loss)
     return not wanted.isdisjoint(t.object_id for t in leaves)

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.names.frames import names_read
 from gradviz.why.explanation import Explanation
 from gradviz.why.summands import Summands
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -39,7 +37,7 @@ def dropped_part(case: Case, found: Explanation) -> Explanation | None:
     dropped = next(_dropped(case), None)
     if dropped is None:
         return None
-    facts, words = Facts.of(case.graph), Words(case.graph)
+    facts, words = case.facts, case.words
     makers = [facts.maker.get(i) for i in (dropped.total, *dropped.parts)]
     name = partial(_name_in_sum, case, dropped.total)
     return case.answer(
@@ -56,7 +54,7 @@ def dropped_part(case: Case, found: Explanation) -> Explanation | None:
 def _name_in_sum(case: Case, total: int, part: int) -> str:
     """Return what the statement of a sum calls a part, or what was made of that part; "" where no
     name stands there."""
-    facts, tensor = Facts.of(case.graph), case.graph.tensor
+    facts, tensor = case.facts, case.graph.tensor
     maker = facts.maker.get(total)
     read = names_read(maker) if maker is not None else set()
     named = [i for i in facts.ancestors([total]) if i >= part and tensor[i].code_name in read]
@@ -66,7 +64,7 @@ def _name_in_sum(case: Case, total: int, part: int) -> str:
 
 def _dropped(case: Case) -> Iterator[Dropped]:
     """Yield such sums, the newest first."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     starts = case.started
     met = facts.reachable({r for b in case.graph.backwards for r in b.roots})
     totals = _totals(case, starts, met)

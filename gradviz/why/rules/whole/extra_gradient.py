@@ -9,7 +9,6 @@ from gradviz.graph.findings import Cause
 from gradviz.why.explanation import Explanation
 from gradviz.why.extras import Extra
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -25,7 +24,7 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
         "added" if extra.form == "added" else "factor" if extra.other else "weight",
         calls=extra.calls,
         tensor_ids=[extra.loss, *(t.id for t in extra.leaves)],
-        loss=Words(case.graph).name(extra.loss),
+        loss=case.words.name(extra.loss),
         names=case.extras.names(extra.leaves),
         others=extra.others,
         other=extra.other,
@@ -41,7 +40,7 @@ def with_added(case: Case, found: Explanation) -> Explanation | None:
     extra = next(filter(partial(is_wanted, case), added), None)
     if extra is None:
         return None
-    words = Words(case.graph)
+    words = case.words
     line = say(
         "losses.added",
         names=case.extras.names(extra.leaves),

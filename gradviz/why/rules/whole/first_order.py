@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
@@ -13,7 +12,6 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import named_before
 from gradviz.why.messages import asks_for_graph
 from gradviz.why.summands import Summands
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -35,7 +33,7 @@ def first_order(case: Case, found: Explanation) -> Explanation | None:
 
 def _told(case: Case, loss: int, summand: int | None, used: dict[int, Call]) -> Explanation:
     """Tell of such gradients."""
-    words, tensor = Words(case.graph), case.graph.tensor
+    words, tensor = case.words, case.graph.tensor
     calls = list(dict.fromkeys(used.values()))
     return case.answer(
         Cause.FIRST_ORDER if summand is None else Cause.CONSTANT_SUMMAND,
@@ -59,7 +57,7 @@ def _made_without_graph(case: Case) -> dict[int, Call]:
 
 def _used_in(case: Case, loss: int, made: dict[int, Call]) -> list[int]:
     """Return those from which a loss was computed, while gradients were recorded."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     behind = facts.ancestors([loss])
 
     def is_used(tensor_id: int) -> bool:
@@ -72,7 +70,7 @@ def _used_in(case: Case, loss: int, made: dict[int, Call]) -> list[int]:
 def _is_of_trained(case: Case, tensor_id: int, call: Call, loss: int) -> bool:
     """Say whether a gradient is that of what the loss trains: that of an input which is changed by
     it, as an attack does, has nothing to be differentiated through."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     run = facts.run_of_call[call.id]
     pairs = zip(call.outputs, run.returned, strict=False)
     of = next((i for made, (i, _) in pairs if made == tensor_id), None)
@@ -82,7 +80,7 @@ def _is_of_trained(case: Case, tensor_id: int, call: Call, loss: int) -> bool:
 
 def _summand_of(case: Case, loss: int, used: set[int]) -> int | None:
     """Return the part of a loss that is a number to autograd, and was made of these."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     for part, _ in Summands(Flow(case.graph, [loss])).numbers:
         if used & facts.ancestors([part]):
             return named_before(facts, part)

@@ -10,7 +10,6 @@ from gradviz.graph.records import Call
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -43,7 +42,7 @@ def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
 def _by_switch(case: Case) -> dict[tuple[bool, str], list[str]]:
     """Return the names of what was asked about, by its flag and where that was last set."""
     groups: dict[tuple[bool, str], list[str]] = {}
-    words = Words(case.graph)
+    words = case.words
     for asked in case.targets_asked:
         call = switched_by(case, asked.tensor_id)
         if call is not None:

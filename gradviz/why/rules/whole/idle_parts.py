@@ -16,7 +16,7 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.many import pattern
 from gradviz.why.summands import Summands
-from gradviz.words.words import Words, reason_of
+from gradviz.words.words import reason_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -48,7 +48,7 @@ def trains_nothing(case: Case, found: Explanation) -> Explanation | None:
     no step uses the gradients that it sends elsewhere: a generator's loss on detached samples."""
     if case.recording is None:
         return None
-    facts = Facts.of(case.graph)
+    facts = case.facts
     wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
     used = _Used(case, facts)
     for run in reversed([b for b in case.graph.backwards if b.kind == "backward"]):
@@ -113,7 +113,7 @@ class _Used:
 
 def _told(case: Case, facts: Facts, idle: Idle) -> Explanation:
     """Tell of one such part."""
-    words = Words(case.graph)
+    words = case.words
     names = [words.name(facts.latest_state[i].id) for i in sorted(idle.lost)]
     others = [words.name(facts.latest_state[i].id) for i in sorted(idle.own)]
     first = idle.cuts[0]

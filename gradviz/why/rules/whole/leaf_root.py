@@ -8,7 +8,6 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.why.explanation import Explanation, lines_of
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -22,7 +21,7 @@ def nothing_reached(case: Case, found: Explanation) -> bool:
 
 def with_leaf_root(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the line that made a leaf of the loss: it has to go too."""
-    tensor, words = case.graph.tensor, Words(case.graph)
+    tensor, words = case.graph.tensor, case.words
     leaves = [i for i in case.started if tensor[i].is_leaf]
     if not leaves:
         return None

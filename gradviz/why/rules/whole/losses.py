@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
 from gradviz.graph.training import Training
@@ -34,7 +33,7 @@ class Losses(Optimizers):
     def every_loss(self) -> list[int]:
         """The states of all that a loss is: what recorded backwards were called on, the last first,
         and what was given."""
-        facts = Facts.of(self.graph)
+        facts = self.facts
         known = dict.fromkeys([*reversed(self.started), *self.loss_ids])
         return [i for i in known if i in facts.maker or i in self.loss_ids]
 
@@ -42,7 +41,7 @@ class Losses(Optimizers):
     def training(self) -> Training:
         """What was done with the gradients of the recording, in order."""
         if self.recording is None:
-            return Training(Facts.of(self.graph), {})
+            return Training(self.facts, {})
         return self.recording.training
 
     @cached_property
@@ -75,7 +74,7 @@ class Losses(Optimizers):
     @cached_property
     def ends(self) -> list[int]:
         """The losses, and the tracked single numbers that no call used: these may be some too."""
-        facts = Facts.of(self.graph)
+        facts = self.facts
         unread = [
             t.id
             for t in self.graph.tensors

@@ -7,7 +7,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.position import callee_of
@@ -72,7 +71,7 @@ def with_plain(case: Case, found: Explanation) -> Explanation | None:
 def plain_tensors(case: Case) -> Iterator[Plain]:
     """Yield the plain tensors of the user's modules that a loss was computed with, where that was
     recorded: numbers that ask for no gradient, and that nothing writes."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     behind = facts.ancestors(facts.losses) if case.recording and facts.losses else set()
     for module in {id(m): m for m in case.modules}.values() if behind else ():
         word = case.called.get(id(module)) or type(module).__name__
@@ -88,14 +87,14 @@ def _state_of_constant(case: Case, spot: Spot, value: Any) -> Tensor | None:
     if spot.form != "tensor" or not value.is_floating_point() or value.requires_grad:
         return None
     state = case.recording.find(value) if case.recording else None
-    written = state is not None and Facts.of(case.graph).writes_by_object.get(state.object_id)
+    written = state is not None and case.facts.writes_by_object.get(state.object_id)
     return None if written else state
 
 
 def _goes_into(case: Case, readers: Iterable[Call], behind: set[int]) -> bool:
     """Say whether calls compute with it what a loss depends on; also where something was computed
     from it alone before."""
-    facts, tensor = Facts.of(case.graph), case.graph.tensor
+    facts, tensor = case.facts, case.graph.tensor
     todo, seen = list(readers), set[int]()
     while todo:
         call = todo.pop()

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.words.speech import say
-from gradviz.words.words import Words, reason_of
+from gradviz.words.words import reason_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -26,7 +25,7 @@ def nothing_named(case: Case, found: Explanation) -> bool:
 
 def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the cuts by which a loss reads what is trained as a value."""
-    words, cuts = Words(case.graph), _cuts(case)[:MOST]
+    words, cuts = case.words, _cuts(case)[:MOST]
     if not cuts:
         return None
     told = [
@@ -47,7 +46,7 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
 def _cuts(case: Case) -> list[Cut]:
     """Return the cuts on the way to a loss that somebody wrote, and that keep leaves off; of one
     line the first."""
-    facts = Facts.of(case.graph)
+    facts = case.facts
     behind = facts.ancestors(facts.losses) if facts.losses else set()
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
@@ -59,5 +58,5 @@ def _cuts(case: Case) -> list[Cut]:
 def _is_to_learn(case: Case, cut: Cut) -> bool:
     """Say whether an optimizer has what a cut keeps off; also where none is known."""
     held = set[int]().union(*case.held_objects)
-    off = {leaf.object_id for leaf in Facts.of(case.graph).leaves_reached(cut.input_id)}
+    off = {leaf.object_id for leaf in case.facts.leaves_reached(cut.input_id)}
     return not held or not held.isdisjoint(off)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Tensor
@@ -15,7 +14,6 @@ from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.subjects import state_of
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -46,10 +44,10 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
 
 def none_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
-    words, firsts = Words(case.graph), _firsts(case)
+    words, firsts = case.words, _firsts(case)
     for second in _returned(case):
         root = case.graph.call[second.run.call_id].inputs[0]
-        derived = not firsts.isdisjoint(Facts.of(case.graph).ancestors([root]))
+        derived = not firsts.isdisjoint(case.facts.ancestors([root]))
         if second.state == "none" and derived and second.of_object in _differentiated(case):
             return case.answer(
                 Cause.NOT_IN_LOSS,
@@ -102,7 +100,7 @@ def _state(preview: str | None) -> str:
 def _filled(case: Case) -> Iterator[Second]:
     """Yield the gradients that a backward stored at what autograd.grad had been asked about."""
     assert case.recording is not None
-    facts, asked = Facts.of(case.graph), _differentiated(case)
+    facts, asked = case.facts, _differentiated(case)
     runs = [b for b in case.graph.backwards if b.kind == "backward"]
     # where a step used it, it trains others: what comes to this leaf besides nobody waits for
     alone = [b for b in runs if b.run not in case.training.step_using]
@@ -146,7 +144,7 @@ def _differentiated(case: Case) -> set[int]:
 def _straight_on(case: Case, second: Second) -> list[str]:
     """Return the functions with straight pieces whose derivative was differentiated on the way to
     a tensor; none where that of another function stands there too."""
-    facts, edge = Facts.of(case.graph), case.graph.tensor[second.of].gradient_edge
+    facts, edge = case.facts, case.graph.tensor[second.of].gradient_edge
     end = edge.node_id if edge else facts.accumulate_node.get(second.of_object)
     on_the_way = facts.reachable(second.run.roots) & facts.above({end}) if end is not None else ()
     names = (case.graph.node[i].name for i in on_the_way)
@@ -156,7 +154,7 @@ def _straight_on(case: Case, second: Second) -> list[str]:
 
 def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
     """Tell of such zeros."""
-    words, call = Words(case.graph), case.graph.call[second.run.call_id]
+    words, call = case.words, case.graph.call[second.run.call_id]
     of = words.name(second.of)
     made = case.graph.tensor[second.made].code_name if second.made is not None else ""
     return case.answer(

@@ -16,7 +16,6 @@ from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import pattern
 from gradviz.why.rules.whole.one_network import is_copy_of
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -61,7 +60,7 @@ def twin_trained(case: Case, found: Explanation) -> Explanation | None:
     met = next(_met(case, _twins(case, stepped)), None)
     if met is None:
         return None
-    facts, words = Facts.of(case.graph), Words(case.graph)
+    facts, words = case.facts, case.words
     value, maker = _value_of(case, met)
     line = say(
         "losses.twin",
@@ -98,14 +97,14 @@ def _met(case: Case, twins: Iterator[tuple[Part, Part]]) -> Iterator[Meeting]:
     for target, learner in twins:
         is_asked = not wanted or not wanted.isdisjoint(target.objects | learner.objects)
         if is_asked and _filled(case, target):
-            meeting = _meeting(Facts.of(case.graph), target, learner)
+            meeting = _meeting(case.facts, target, learner)
             if meeting is not None:
                 yield meeting
 
 
 def _filled(case: Case, part: Part) -> set[int]:
     """Return the parameters of a module that a recorded backward sent a gradient to."""
-    return Facts.of(case.graph).leaves_sent_to.intersection(part.objects)
+    return case.facts.leaves_sent_to.intersection(part.objects)
 
 
 def _held_twins(case: Case) -> Iterator[tuple[Part, Part]]:
@@ -124,7 +123,7 @@ def _held_twins(case: Case) -> Iterator[tuple[Part, Part]]:
 def _is_written_from(case: Case, target: Part, learner: Part) -> bool:
     """Say whether a recorded call, no step of an optimizer, wrote one network with the values of
     another: load_state_dict(), a moving average."""
-    facts, tensor = Facts.of(case.graph), case.graph.tensor
+    facts, tensor = case.facts, case.graph.tensor
     mine = {t.id for t in case.graph.tensors if t.object_id in learner.objects}
     memory = {tensor[i].storage_id for i in mine} - {None}
     into = (e.call_id for i in target.objects for e in facts.writes_by_object.get(i, ()))
@@ -204,7 +203,7 @@ def _results(facts: Facts, call: Call) -> list[Tensor]:
 
 def _told(case: Case, meeting: Meeting, objects: set[int]) -> Explanation:
     """Tell of a target that learns."""
-    facts, words = Facts.of(case.graph), Words(case.graph)
+    facts, words = case.facts, case.words
     value, maker = _value_of(case, meeting)
     states = [facts.latest_state[i].id for i in sorted(objects)]
     return case.answer(
@@ -222,7 +221,7 @@ def _told(case: Case, meeting: Meeting, objects: set[int]) -> Explanation:
 
 def _value_of(case: Case, meeting: Meeting) -> tuple[str, Call | None]:
     """Return what only the target made: its name or code, and the call that made it."""
-    facts, words = Facts.of(case.graph), Words(case.graph)
+    facts, words = case.facts, case.words
     maker = facts.maker.get(meeting.value.id)
     is_named = bool(meeting.value.name) or maker is None
     return (words.name(meeting.value.id) if is_named else words.code(maker)), maker
@@ -230,5 +229,5 @@ def _value_of(case: Case, meeting: Meeting) -> tuple[str, Call | None]:
 
 def _names_of(case: Case, objects: set[int]) -> list[str]:
     """Return the names of some parameters."""
-    latest, words = Facts.of(case.graph).latest_state, Words(case.graph)
+    latest, words = case.facts.latest_state, case.words
     return [words.name(latest[i].id) for i in sorted(objects)]

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from gradviz.graph.copies import copied
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import IN_TURN, Told
@@ -57,7 +56,7 @@ def _written_targets(case: Losses) -> set[int]:
     """Return the parameters into which the code writes the values of what steps move, and that no
     step moves; of those asked about in particular the ones that were written onto themselves."""
     moved = {leaf for leaf, used in case.training.sums_used.items() if used}
-    every = copied(Facts.of(case.graph))
+    every = copied(case.facts)
     found = {c.into for c in every if c.sources - {c.into} and c.sources - {c.into} <= moved}
     if case.in_particular:
         found &= {c.into for c in every if c.is_whole and c.sources == {c.into}}

@@ -12,7 +12,6 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def with_truncation(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with parameters of which only the last uses get a gradient: what
     one use hands to the next is cut off between them."""
-    words, names = Words(case.graph), dict[Between, list[str]]()
+    words, names = case.words, dict[Between, list[str]]()
     for loss in case.every_loss[:1]:
         flow, known = Flow(case.graph, [loss]), dict[int, set[int]]()
         for tensor_id in case.target_ids:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
@@ -15,7 +14,6 @@ from gradviz.names.statements import caller, default_used
 from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.rules.silent.freeze_without_effect import _FLAGS
 from gradviz.words.speech import say
-from gradviz.words.words import Words
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -33,7 +31,7 @@ def with_switch(case: Case, found: Explanation) -> Explanation | None:
     off = _switched_off(case)
     if not off or case.recording is None:
         return _with_pretrained(case, found)
-    words, site = Words(case.graph), case.recording.sites().get(off[-1].id, ())
+    words, site = case.words, case.recording.sites().get(off[-1].id, ())
     statements, default = caller(site), default_used(site)
     mend = found.mend
     if default is not None and default.value is False:
@@ -61,7 +59,7 @@ def _with_pretrained(case: Case, found: Explanation) -> Explanation | None:
     if len(made) != 1 or not left or frozen.isdisjoint(map(id, tables)):
         return None
     return found._replace(
-        where=Words(case.graph).places([], left),
+        where=case.words.places([], left),
         lines=lines_of((), left),
         mend=say("path.pass_false", function="from_pretrained", parameter="freeze"),
     )
@@ -79,7 +77,7 @@ def _switched_off(case: Case) -> list[Call]:
     live = [t for t in case.targets().values() if not t.requires_grad]
     states = [recording.find(t) for t in live] if recording is not None else []
     frozen = {state.object_id for state in states if state is not None}
-    for event in Facts.of(case.graph).writes:
+    for event in case.facts.writes:
         call, before = case.graph.call[event.call_id], tensor[event.before_id]
         after = tensor[event.after_id]
         off = call.function in _FLAGS and before.requires_grad and not after.requires_grad
