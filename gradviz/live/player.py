@@ -134,10 +134,4 @@ def _renamed(step: Step) -> Scene:
         for scene_id, svg_id in step.ids.items()
         if scene_id[0] == "n"
     }
-    if not ids:
-        return scene
-    return scene._replace(
-        cards=tuple(c._replace(id=ids[c.id]) for c in scene.cards),
-        arrows=tuple(a._replace(tail=ids[a.tail], head=ids[a.head]) for a in scene.arrows),
-        boxes=tuple(b._replace(members=tuple(ids[m] for m in b.members)) for b in scene.boxes),
-    )
+    return scene.numbered(ids) if ids else scene

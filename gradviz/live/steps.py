@@ -8,7 +8,7 @@ what is there by then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.facts import Facts
@@ -19,7 +19,7 @@ from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
 from gradviz.picture.scene import Box, Card, Row, Scene
 from gradviz.picture.telling import Story
-from gradviz.picture.together import laid_over, whole_of
+from gradviz.picture.together import laid_over, rooms_of, whole_of
 from gradviz.words.progress import Progress
 from gradviz.words.speech import say
 
@@ -178,10 +178,7 @@ def _drawn_alike(scenes: Sequence[Scene], graph: Graph) -> list[Scene]:
         union = fold.contract(union, groups)
         padded = [_with_fold_note(fold.contract(s, groups), s) for s in padded]
     alike = [arranged(scene, like=union) for scene in padded]
-    rooms: dict[int, dict[tuple[Row, ...], None]] = {}
-    for card in (c for scene in alike for c in scene.cards if not c.absent):
-        rooms.setdefault(card.id, {})[card.rows] = None
-    room = {i: tuple(rows) for i, rows in rooms.items()}
+    room = rooms_of(alike)
     return [s._replace(cards=tuple(c._replace(room=room[c.id]) for c in s.cards)) for s in alike]
 
 
@@ -210,17 +207,7 @@ def _placed(scenes: Sequence[Scene]) -> list[Scene]:
             count = max(count, new_ids[card.id] + 1)
             for thing in things:
                 owner.setdefault(thing, new_ids[card.id])
-        renumbered.append(
-            scene._replace(
-                cards=tuple(c._replace(id=new_ids[c.id]) for c in scene.cards),
-                arrows=tuple(
-                    a._replace(tail=new_ids[a.tail], head=new_ids[a.head]) for a in scene.arrows
-                ),
-                boxes=tuple(
-                    b._replace(members=tuple(new_ids[m] for m in b.members)) for b in scene.boxes
-                ),
-            )
-        )
+        renumbered.append(scene.numbered(new_ids))
     return renumbered[::-1]
 
 
@@ -250,27 +237,24 @@ def _present(scene: Scene) -> tuple[Scene, dict[str, str]]:
     cards = [card for card in scene.cards if not card.absent]
     arrow_places = [i for i, arrow in enumerate(scene.arrows) if not arrow.absent]
     new_ids = {card.id: i for i, card in enumerate(cards)}
-    arrows = [scene.arrows[i] for i in arrow_places]
     present = Scene(
-        tuple(c._replace(id=new_ids[c.id], room=()) for c in cards),
-        tuple(a._replace(tail=new_ids[a.tail], head=new_ids[a.head]) for a in arrows),
+        tuple(card._replace(room=()) for card in cards),
+        tuple(scene.arrows[i] for i in arrow_places),
         _present_frames(scene, new_ids),
         scene.notes,
-    )
+    ).numbered(new_ids)
     svg_ids = {f"n{new}": f"n{old}" for old, new in new_ids.items()}
     svg_ids |= {f"e{new}": f"e{old}" for new, old in enumerate(arrow_places)}
     return present, svg_ids
 
 
-def _present_frames(scene: Scene, new_ids: dict[int, int]) -> tuple[Box, ...]:
+def _present_frames(scene: Scene, present: Container[int]) -> tuple[Box, ...]:
     """Return the frames that are not absent, around those of their cards that are there."""
-    frames = []
-    for box in scene.boxes:
-        if box.absent:
-            continue
-        members = tuple(new_ids[member] for member in box.members if member in new_ids)
-        frames.append(box._replace(members=members))
-    return tuple(frames)
+    return tuple(
+        box._replace(members=tuple(i for i in box.members if i in present))
+        for box in scene.boxes
+        if not box.absent
+    )
 
 
 class _Subjects(NamedTuple):

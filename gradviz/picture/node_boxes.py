@@ -162,19 +162,9 @@ class _Pills:
     def _without_lone(self, scene: Scene) -> Scene:
         """Leave out tensors that no node made or fills, and the leaves above an AccumulateGrad,
         which names them; number what is left."""
-        told = self._told(scene)
-        number = {c.id: k for k, c in enumerate(c for c in scene.cards if c.id in told)}
-        cards = [
-            c._replace(id=number[c.id], rows=_rows(c) if c.inside else c.rows)
-            for c in scene.cards
-            if c.id in number
-        ]
-        arrows = [
-            a._replace(tail=number[a.tail], head=number[a.head])
-            for a in scene.arrows
-            if a.tail in number and a.head in number
-        ]
-        return scene._replace(cards=tuple(cards), arrows=tuple(arrows))
+        ids = self._told(scene)
+        told = (c for c in scene.cards if c.id in ids)
+        return scene.only([c._replace(rows=_rows(c)) if c.inside else c for c in told])
 
     def _told(self, scene: Scene) -> set[int]:
         """Return the cards that are drawn: nodes, boxes, results of nodes, and roots."""

@@ -28,19 +28,7 @@ def quiet(scene: Scene, graph: Graph) -> Scene:
     noise -= {card for box in scene.boxes for card in box.members}
     steps = _steps(scene, graph)
     shown = [_without(card, steps) for card in scene.cards if card.id not in noise]
-    return _numbered(scene, shown) if shown else scene
-
-
-def _numbered(scene: Scene, shown: list[Card]) -> Scene:
-    """Return a scene of these cards alone; a card's id is its place."""
-    place = {card.id: k for k, card in enumerate(shown)}
-    arrows = [a for a in scene.arrows if a.tail in place and a.head in place]
-    boxes = [box._replace(members=tuple(place[i] for i in box.members)) for box in scene.boxes]
-    return scene._replace(
-        cards=tuple(card._replace(id=k) for k, card in enumerate(shown)),
-        arrows=tuple(a._replace(tail=place[a.tail], head=place[a.head]) for a in arrows),
-        boxes=tuple(boxes),
-    )
+    return scene.only(shown) if shown else scene
 
 
 def _untouched(scene: Scene) -> set[int]:

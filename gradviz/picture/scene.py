@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.records import Tensor
@@ -120,6 +121,31 @@ class Scene(NamedTuple):
     boxes: tuple[Box, ...] = ()
     notes: tuple[str, ...] = ()
     is_bare: bool = False  # no legend stands under it
+
+    def numbered(self, ids: Mapping[int, int]) -> Scene:
+        """Return the same scene, whose cards have other ids.
+
+        Args:
+            ids: the new id of each card, by its id.
+
+        Example:
+            >>> cards = Card(0, "leaf", ()), Card(1, "result", ())
+            >>> scene = Scene(cards, (Arrow(0, 1, "forward"),)).numbered({0: 7, 1: 8})
+            >>> [card.id for card in scene.cards], scene.arrows[0][:2]
+            ([7, 8], (7, 8))
+        """
+        return self._replace(
+            cards=tuple(c._replace(id=ids[c.id]) for c in self.cards),
+            arrows=tuple(a._replace(tail=ids[a.tail], head=ids[a.head]) for a in self.arrows),
+            boxes=tuple(b._replace(members=tuple(ids[i] for i in b.members)) for b in self.boxes),
+        )
+
+    def only(self, cards: Sequence[Card]) -> Scene:
+        """Return a scene of these cards alone, and of the arrows between them; a card's id is its
+        place."""
+        place = {card.id: k for k, card in enumerate(cards)}
+        arrows = (a for a in self.arrows if a.tail in place and a.head in place)
+        return self._replace(cards=tuple(cards), arrows=tuple(arrows)).numbered(place)
 
 
 def describe(tensor: Tensor) -> str:

@@ -144,6 +144,15 @@ def laid_over(placed: Sequence[Scene]) -> tuple[Scene, list[Scene]]:
     return union, [_in_terms_of(union, list(arrows), scene) for scene in placed]
 
 
+def rooms_of(scenes: Iterable[Scene]) -> dict[int, tuple[tuple[Row, ...], ...]]:
+    """Return the rows that each card has in any of the pictures, for which its box is to be large
+    enough."""
+    rooms: dict[int, dict[tuple[Row, ...], None]] = {}
+    for card in (c for scene in scenes for c in scene.cards if not c.absent):
+        rooms.setdefault(card.id, {})[card.rows] = None
+    return {card_id: tuple(rows) for card_id, rows in rooms.items()}
+
+
 def whole_of(scenes: Sequence[Scene]) -> Scene:
     """Return what is laid out: every card and frame, and every arrow with its largest chip."""
     last = scenes[-1]
@@ -290,13 +299,9 @@ class Together:
     def _laid_over(self) -> Scene:
         """Return what is laid out."""
         _, padded = laid_over([*reversed(self._in_order())])
-        rooms: dict[int, dict[tuple[Row, ...], None]] = {}
-        for card in (c for scene in padded for c in scene.cards if not c.absent):
-            rooms.setdefault(card.id, {})[card.rows] = None
+        room = rooms_of(padded)
         alike = [
-            s._replace(
-                cards=tuple(c._replace(room=tuple(rooms[c.id]), in_steps=True) for c in s.cards)
-            )
+            s._replace(cards=tuple(c._replace(room=room[c.id], in_steps=True) for c in s.cards))
             for s in padded
         ]
         return whole_of(alike[::-1])._replace(notes=(), is_bare=True)
@@ -323,9 +328,4 @@ class Together:
 
     def _renumbered(self, scene: Scene, numbers: dict[int, int] | None = None) -> Scene:
         """Return a picture with these ids."""
-        new = self._numbers(scene) if numbers is None else numbers
-        return scene._replace(
-            cards=tuple(c._replace(id=new[c.id]) for c in scene.cards),
-            arrows=tuple(a._replace(tail=new[a.tail], head=new[a.head]) for a in scene.arrows),
-            boxes=tuple(b._replace(members=tuple(new[m] for m in b.members)) for b in scene.boxes),
-        )
+        return scene.numbered(self._numbers(scene) if numbers is None else numbers)
