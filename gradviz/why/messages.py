@@ -162,9 +162,9 @@ def _of_checkpoint(cut: Cut, graph: Graph) -> set[CutReason]:
 
 
 def in_sample(cut: Cut, graph: Graph) -> bool:
-    """Say whether the no_grad of a distribution's sample() cut."""
+    """Say whether the no_grad of a distribution's sample() cut, and none of the user's own."""
     source = graph.call[cut.call_id].source
-    if cut.reason is not CutReason.NO_GRAD or source is None:
+    if cut.reason is not CutReason.NO_GRAD or source is None or source.off is not None:
         return False
     near = (graph.call.get(cut.call_id + i) for i in range(NEAR))
     here = [c for c in near if c and c.source and c.source[:2] == source[:2]]

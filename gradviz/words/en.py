@@ -1715,6 +1715,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
         mend="compute it anew in each iteration, or add the losses and call backward once; or detach() what that line computes, if nothing is to learn through it.",
     ),
+    (Cause.SECOND_BACKWARD, "once_result"): Answer(
+        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        why="{name} gave up what it had saved in {first}. What that line binds is a result, no leaf: it gets no .grad, and no step can move it.",
+        mend="if it is to learn, move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_(). If not, leave requires_grad out there.",
+    ),
     (Cause.SECOND_BACKWARD, "once_alone"): Answer(
         verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
@@ -2465,6 +2470,7 @@ ACCOUNT = {
     "in_no_loss": "{name} ({place}) has a history and goes into no loss: it trains nothing. If it is to train {leaves}: add it to {loss} before backward().",
     "chosen_off": "{names}: no gradient comes there, as the program chooses it: if {switch} ({place}) the same call runs with gradients off. If it is to learn: let {switch} be false.",
     "hits_counted": "{part} counts predictions that are right ({place}) and goes into {loss} as a number: it changes the value of {loss}, and no gradient; the rest of {loss} trains as it would alone.",
+    "own_backward": "{function}'s backward ({place}) is the program's own: whether it is the derivative of its forward ({call}) was not checked. torch.autograd.gradcheck({function}.apply, …) compares the two, with inputs in double that require grad.",
     "scaled_and_handed_on": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}). If that is not meant: multiply the gradient by the derivative of {scales} there.",
     "kept_in_vain": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}): {unread:list}, which forward keeps for it, {unread:is|are} never read there. If that is not meant: multiply the gradient by the derivative of {scales} there, by means of {unread:list}.",
     "straight_through": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward uses {flattens:list} ({call}). Where the forward is flat, the input gets a gradient of a value that it does not set. If that is not meant: multiply by a mask of where it is not flat.",

@@ -222,7 +222,16 @@ def test_a_backward_that_hands_the_gradient_on_past_a_clamp_is_told() -> None:
 def test_a_backward_that_changes_the_gradient_is_not_called_unchanged(
     forward: str, backward: str
 ) -> None:
-    assert "hands the gradient on" not in str(asked(OWN.format(forward=forward, backward=backward)))
+    program = OWN.format(forward=forward, backward=backward)
+    answer = asked(program)
+    assert "hands the gradient on" not in str(answer)
+    assert "gradcheck(Quantize.apply, …)" in str(answer)
+    assert answer.cause == "healthy"
+
+
+def test_a_backward_that_did_not_run_is_not_told() -> None:
+    program = OWN.format(forward="x * 2", backward="grad * 2").replace("Quantize.apply(", "(")
+    assert "gradcheck" not in str(asked(program))
 
 
 # --- arithmetic -----------------------------------------------------------------------------------

@@ -652,6 +652,20 @@ def test_sample_is_mended_by_rsample() -> None:
     assert told.mend.startswith("rsample()")
 
 
+def test_rsample_is_no_mend_under_a_no_grad_of_the_programs_own() -> None:
+    net = nn.Linear(4, 2)
+
+    @torch.no_grad()
+    def act(s: torch.Tensor) -> torch.Tensor:
+        d = torch.distributions.Categorical(logits=net(s)); return d.log_prob(d.sample())  # noqa: E702  # fmt: skip
+
+    with gv.record() as rec:
+        loss = act(torch.randn(4)) * 2.0
+    told = rec.explain(net, loss)
+    assert "rsample" not in told.mend
+    assert "no_grad" in told.mend
+
+
 def test_a_head_that_took_the_place_of_another_is_in_no_optimizer() -> None:
     net = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 10))
     opt = torch.optim.SGD(net.parameters(), lr=0.1)

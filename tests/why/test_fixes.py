@@ -1330,6 +1330,23 @@ fix_of_error(
     ),
 )
 fix_of_error(
+    "second_backward/once_result",
+    """
+w = torch.randn(3, 1, requires_grad=True) * 0.01
+b = torch.zeros(1, requires_grad=True)
+x = torch.randn(8, 3)
+for _ in range(3):
+    (x @ w + b).pow(2).mean().backward()
+assert w.is_leaf
+""",
+    (
+        "move and scale first",
+        "torch.randn(3, 1, requires_grad=True) * 0.01",
+        "torch.randn(3, 1).mul(0.01).requires_grad_()",
+    ),
+    ("leave requires_grad out", "3, 1, requires_grad=True", "3, 1"),
+)
+fix_of_error(
     "second_backward/once_alone",
     """
 w = torch.ones(2, requires_grad=True)

@@ -21,6 +21,7 @@ from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.module_hooks import inputs_without_gradient
+from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.rates import at_rate_zero, rates, settings
@@ -95,6 +96,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from settings(case)
     yield from loss_values(case)
     yield from falling(case)
+    yield from own_backwards(Facts.of(case.graph), words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()
 
 

@@ -1,17 +1,15 @@
 """What was computed in a way that changes gradients, or is of no use to them: values with a history
-in no loss, gradients handed on as they came, factors that cancel, a second softmax. Knows no
-torch."""
+in no loss, factors that cancel, a second softmax. Knows no torch."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Call, Graph, Node, NodeKind, Tensor
+from gradviz.graph.records import Call, Graph, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.frames import stands_above
-from gradviz.names.statements import Statements, source_of
+from gradviz.names.statements import Statements
 from gradviz.why.account.called_losses import LOSS, MEASURED
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import computed
@@ -21,11 +19,6 @@ from gradviz.words.speech import several
 from gradviz.words.words import Words
 
 _DIVIDES, _MULTIPLIES = {"div", "true_divide"}, {"mul"}
-# what a forward is made flat or stepwise with
-_FLATTENING = {"clamp", "clip", "round", "floor", "ceil", "sign", "where", "hardtanh"}
-
-# operators by which a result is no mere copy of what goes in
-_SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 
 
 class Values:
@@ -49,7 +42,6 @@ class Values:
         """Yield what is to be told of them."""
         yield from self.in_no_loss()
         yield from self.overwritten()
-        yield from self.handed_on()
         yield from self.factors_that_cancel()
         yield from self.softmax_again()
 
@@ -140,57 +132,6 @@ class Values:
             frozenset({state.object_id, *(leaf.object_id for leaf in leaves)}),
         )
 
-    # --- a backward of the program's own ----------------------------------------------------------
-
-    def handed_on(self) -> Iterator[Remark]:
-        """Tell of custom Functions whose backward handed the gradient on as it came, while their
-        forward changes the value."""
-        last = {e.node_id: e for e in self.facts.nodes_ran}
-        for node_id, ran in last.items():
-            node = self.graph.node[node_id]
-            call = self.graph.call.get(node.call_id)
-            sent = [i for i, text in enumerate(ran.sent) if text is not None]
-            if node.kind is not NodeKind.CUSTOM_FUNCTION or call is None or len(sent) != 1:
-                continue
-            arrived = (ran.arrived[0], (*ran.arrived_norms, None)[0]) if ran.arrived else None
-            norms = dict(enumerate(ran.sent_norms))
-            if arrived != (ran.sent[sent[0]], norms.get(sent[0])):
-                continue
-            yield from self._straight_through(node, call)
-
-    def _straight_through(self, node: Node, call: Call) -> Iterator[Remark]:
-        """Tell of one such Function, as far as its code shows that it is one."""
-        for file, kind in self.statements.nodes(ast.ClassDef):
-            if kind.name not in (
-                call.function.partition(".")[0],
-                node.name.removesuffix("Backward"),
-            ):
-                continue
-            methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
-            forward, backward = (_with_helpers(methods, n) for n in ("forward", "backward"))
-            flattens = sorted(set().union(*map(_called, forward)) & _FLATTENING)
-            scales = _scaling(forward[0]) if forward else ""
-            if not backward or not (flattens or scales) or any(map(_negates, backward)):
-                continue
-            place = source_of(file, _return_of(backward[-1]))
-            unread = _kept_in_vain(forward[0], backward)
-            scaled = "kept_in_vain" if unread else "scaled_and_handed_on"
-            yield Remark(
-                Weight.WEIGHTY,
-                "straight_through" if flattens else scaled,
-                {
-                    "function": kind.name,
-                    "call": self.words.at(call),
-                    "place": self.words.line_of(place),
-                    "flattens": flattens,
-                    "scales": scales,
-                    "unread": unread,
-                },
-                (call,),
-                frozenset(t.object_id for t in self.facts.leaves_below(node.id)),
-                (place,),
-            )
-
     # --- factors that cancel ----------------------------------------------------------------------
 
     def factors_that_cancel(self) -> Iterator[Remark]:
@@ -261,52 +202,3 @@ def _next_of_name(bound: Iterable[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
         if before is not None and before.object_id != state.object_id:
             yield before, state
         last[state.code_name] = state
-
-
-def _with_helpers(methods: Mapping[str, ast.FunctionDef], name: str) -> list[ast.FunctionDef]:
-    """Return a method and those of the same class that it calls, each after its caller."""
-    found = dict[str, ast.FunctionDef]()
-    todo = [name]
-    while todo:
-        function = methods.get(one := todo.pop(0))
-        if function is not None and one not in found:
-            found[one] = function
-            todo += sorted(_called(function))
-    return list(found.values())
-
-
-def _scaling(forward: ast.FunctionDef) -> str:
-    """Return what a forward returns, where that is a product, a quotient or a power; else ""."""
-    value = getattr(_return_of(forward), "value", None)
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, _SCALING):
-        return ""
-    by_one = (isinstance(n, ast.Constant) and n.value == 1 for n in (value.left, value.right))
-    return "" if any(by_one) else ast.unparse(value)
-
-
-def _kept_in_vain(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> list[str]:
-    """Return what a forward keeps in its context and the backward never reads."""
-    context = forward.args.args[0].arg if forward.args.args else ""
-    inside = (n for n in ast.walk(forward) if isinstance(n, ast.Attribute))
-    own = (n for n in inside if isinstance(n.ctx, ast.Store) and ast.unparse(n.value) == context)
-    read = {n.attr for f in backward for n in ast.walk(f) if isinstance(n, ast.Attribute)}
-    return [ast.unparse(n) for n in own if n.attr not in read]
-
-
-def _negates(function: ast.FunctionDef) -> bool:
-    """Say whether a function may turn a sign: that leaves the size of a gradient as it was."""
-    signs = (n for n in ast.walk(function) if isinstance(n, ast.UnaryOp))
-    return any(isinstance(n.op, ast.USub) for n in signs) or "neg" in _called(function)
-
-
-def _called(function: ast.FunctionDef) -> set[str]:
-    """Return the names of what a function calls."""
-    calls = (n.func for n in ast.walk(function) if isinstance(n, ast.Call))
-    names = (getattr(f, "attr", None) or getattr(f, "id", "") for f in calls)
-    return {str(name).removesuffix("_") for name in names}
-
-
-def _return_of(function: ast.FunctionDef) -> ast.AST:
-    """Return the last return statement of a function, or the function."""
-    found: Iterable[ast.AST] = (n for n in ast.walk(function) if isinstance(n, ast.Return))
-    return max(found, key=lambda n: getattr(n, "lineno", 0), default=function)

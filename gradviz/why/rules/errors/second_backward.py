@@ -21,6 +21,7 @@ from gradviz.graph.records import (
     SavedState,
     Tensor,
 )
+from gradviz.graph.training import line_of
 from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import computed
@@ -40,13 +41,17 @@ def made_once(failure: Failure) -> Explanation | None:
     others = other_leaves(failure, node, leaves)
     place = place_of_binding(failure, maker)
     makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
+    if leaves and all(is_without_name(failure, leaf, place) for leaf in leaves):
+        key = "once_result"
+    elif learning:
+        key = "once_learning"
+    elif not others:
+        key = "once_alone"
+    else:
+        key = "once" if moved else "once_unmoved"
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "once_learning"
-        if learning
-        else "once_alone"
-        if not others
-        else ("once" if moved else "once_unmoved"),
+        key,
         calls=[place, *makers] if others and moved and not learning else [place],
         also_at=[first, failure.call],
         tensors=leaves,
@@ -56,6 +61,14 @@ def made_once(failure: Failure) -> Explanation | None:
         first=failure.written(first),
         name=node.name,
     )
+
+
+def is_without_name(failure: Failure, leaf: Tensor, place: Call) -> bool:
+    """Say whether a leaf was made in the line of a call, and only what was made of it has a name:
+    ``W = torch.randn(3, requires_grad=True) * 0.01``."""
+    maker = failure.facts.first_maker.get(leaf.object_id)
+    names = {t.name or t.code_name for t in failure.facts.states[leaf.object_id]}
+    return maker is not None and line_of(maker) == line_of(place) and not any(names)
 
 
 class Earlier(NamedTuple):
