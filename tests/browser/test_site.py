@@ -32,6 +32,18 @@ LETTERS = """() => Math.min(...[...document.querySelectorAll(".gv-canvas text")]
     text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))"""
 # what pops up, as the sign of a cut does, is small on its way
 ARRIVE = "() => document.getAnimations().forEach(one => one.finish())"
+# where it says that one shall guess
+GUESS = "() => getComputedStyle(document.querySelector('.gv-picture'), '::after').gridRowStart"
+# what a state that fails has in another colour
+COLOURS = """() => JSON.stringify([...document.querySelectorAll(".gv-sentence, .gv-line, .gv-number")].map(e => {
+    const {backgroundColor, borderLeftColor, color, fontWeight} = getComputedStyle(e);
+    return e.matches(".gv-number") ? [color, fontWeight] : [backgroundColor, borderLeftColor];
+}))"""
+# whether all of what changed is seen
+CHANGES = """() => {
+    const line = document.querySelector(".gv-changes");
+    return line.scrollHeight <= line.clientHeight + 1;
+}"""
 # what of the page lies below the screen, or on something else that stands there
 BELOW = """() => {
     const parts = ["#deck", ".gv-code", ".gv-sentence", ".gv-view", ".gv-strip", ".gv-printed"]
@@ -215,6 +227,7 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"file://{site}/class/{route.place(number, screen)}?present")
     picture, said = page.locator(".gv-canvas"), page.locator(".gv-said")
+    hidden = set[str]()
     for at, state in enumerate(screen.states, 1):
         expect(page.locator("#deck-at")).to_have_text(f"{at} of {len(screen.states)}")
         expect(page.locator("#deck-ask")).to_have_text(state.ask)
@@ -224,6 +237,8 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
                 expect(choices.get_by_role("radio", name=label, exact=True)).to_be_checked()
         expect(picture).to_be_hidden()
         expect(said).to_be_hidden()
+        assert page.evaluate(GUESS) == "picture", "it lies over what is asked"
+        hidden.add(page.evaluate(COLOURS))
         page.keyboard.press("r")
         expect(picture).to_be_visible()
         expect(said).not_to_be_empty()
@@ -234,8 +249,10 @@ def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
         assert not page.locator(".gv-view").get_attribute("data-more"), "out of sight"
         assert page.evaluate(LETTERS) >= 12 - 0.01
         assert page.evaluate(BELOW) == []
+        assert page.evaluate(CHANGES), "what changed is cut off"
         if at < len(screen.states):
             page.keyboard.press("PageDown")
+    assert len(hidden) == 1, "colours tell which state fails, before anybody has guessed"
     assert violations(page) == {}
     page.keyboard.press("PageUp")
     expect(page.locator("#deck-at")).to_have_text(
