@@ -144,3 +144,5 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
+	$(PY) tests/why/real_trial.py real_learn7 --check
+	$(PY) tests/why/real_trial.py real_learn7/healthy --check

@@ -40,6 +40,8 @@ collect_ignore_glob = [
     "why/real_blind7/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
+    "why/real_learn7/*.py",
+    "why/real_learn7/healthy/*.py",
 ]
 
 # No deadline: two busy cores make any time limit on a single example a coin toss.

@@ -45,6 +45,8 @@ class Extra(NamedTuple):
         other: name of the other loss, "" where none is known.
         factor: name of the factor through which it goes.
         code: the product in the code.
+        behind: names of what a third loss trains, too, of what this one trains besides.
+        third: name of that loss, "" where there is none.
     """
 
     form: str
@@ -55,6 +57,8 @@ class Extra(NamedTuple):
     other: str = ""
     factor: str = ""
     code: str = ""
+    behind: str = ""
+    third: str = ""
 
 
 class Product(NamedTuple):
@@ -234,14 +238,30 @@ class Extras:
             kept = [t for t in own.values() if behind and self.is_added(first, second, t)]
             if kept and self.leads_through(passing, set(own), behind):
                 calls = [self.graph.call[first.call_id], self.graph.call[second.call_id]]
+                read = self.calls_reading(own, second)
+                third, shared = self.added_to(second, [met[i] for i in sorted(behind)])
                 yield Extra(
                     "added",
                     passing,
                     kept,
-                    [*self.calls_reading(own, second), *calls],
+                    [*read, *calls],
                     others=self.names(met[i] for i in sorted(behind)),
                     other=self.words.name(mine),
+                    factor=self.graph.tensor[read[0].inputs[0]].code_name if read else "",
+                    behind=self.names(shared),
+                    third=self.words.name(third) if third is not None else "",
                 )
+
+    def added_to(self, run: Backward, leaves: list[Tensor]) -> tuple[int | None, list[Tensor]]:
+        """Return the loss of a later backward that added to what one had brought to some leaves,
+        and those leaves; None where no other did so."""
+        for later in (b for b in self.graph.backwards if b.call_id > run.call_id):
+            start = self.graph.call[later.call_id].inputs[:1]
+            reached = self.leaves(start[0]) if start else {}
+            shared = [t for t in leaves if t.object_id in reached and self.is_added(run, later, t)]
+            if shared and later.kind == "backward":
+                return start[0], shared
+        return None, []
 
     def is_to_learn(self, leaf: int) -> bool:
         """Say whether an optimizer holds a leaf; where none is known, any may be to learn."""

@@ -140,6 +140,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, unused_input.input_unseen, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_cut_off, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_beside, of(Cause.UNUSED_INPUT)),
+    Rule(ERROR, RAISED, unused_input.input_handed_to_a_loop, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_of_another, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, not_a_parameter.results_like_parameters, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.not_assigned, of(Cause.NOT_A_PARAMETER)),
@@ -299,6 +300,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, STAYS, flag_lost.flag_lost),
     # in a training loop
     Rule(SILENT, SOME, cleared_too_often.never_stepped),
+    Rule(SILENT, STAYS, cleared_too_often.step_not_reached),
     Rule(SILENT, STAYS, cleared_too_often.step_left_out),
     Rule(SILENT, SOME, gradients_pile_up.piled_up),
     Rule(SILENT, SOME, left_by_another.left_by_another),

@@ -1795,6 +1795,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{root} was not computed from {name}.",
         mend="compute {root} from {name}, or allow_unused=True.",
     ),
+    (Cause.UNUSED_INPUT, "loop_name"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was not computed from {name}: {statement} ({place}) only gives the variable {variable} of the loop another object, and the model keeps its own parameters.",
+        mend="hand the tensors to the model in the call: torch.func.functional_call(model, dict(zip(names, {whole})), x) in the place of model(x), with the names that model.named_parameters() gives.",
+    ),
     # {error} is torch's own text, or another library's
     (Cause.NOT_KNOWN, "raised"): Answer(
         verdict="{error}",
@@ -2397,6 +2402,11 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
         why="{value} is made by {target} alone, and goes on with its history; the code wrote {other} into {target}, which is a target by its name.",
         mend="if it only gives a value: {value}.detach(), or compute it under torch.no_grad(), and leave {target} out of the optimizer.",
     ),
+    (Cause.EXTRA_GRADIENT, "added_to_three"): Answer(
+        verdict="{loss} sends gradients to {behind} and to {names}: each got the sum with another loss's, {third} and {other}.",
+        why="{loss} reaches {others} only through {names}; nothing cleared .grad or used it between these backwards.",
+        mend="if {loss} is to train {names} alone, as {other} does: {factor}.detach() where it goes in. If it is to train {others}: requires_grad_(False) on {names} while {loss} is computed.",
+    ),
     (Cause.EXTRA_GRADIENT, "added"): Answer(
         verdict="{names}: .grad is the sum of the gradients from {other} and from {loss}.",
         why="{loss} reaches {others} only through {names}; nothing cleared .grad or used it between the two backwards.",
@@ -2429,6 +2439,7 @@ IN_LOSSES = {
 ACCOUNT = {
     "moved": "{step} moved {parts:list}.",
     "not_called": "{statement} ({place}) only names the method: without parentheses it is not called.",
+    "loop_name": "{statement} ({place}) only gives the variable {name} of the loop another object: what {walked} goes through stays as it was. To change that: under no_grad, {name}.copy_(…).",
     "made_in_vain": "{statement} ({place}) changes nothing: {method} is a class method that gives a new object, which is thrown away here; {of} stays as it was. If {of} is to be that one: {of} = {makes}.",
     "argument_beside": "{name} is set ({place}) and then never read in {function}(); {twin} is read in its place ({at:list}). If the argument is to count: {name} there, not {twin}.",
     "argument_unread": "{name} is set ({place}) and then never read in {function}().",
@@ -2440,6 +2451,7 @@ ACCOUNT = {
     "divided_by_itself": "{call} divides {name} by its own detached value: that is 1, with the gradient of {name}'s logarithm.",
     "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
+    "one_for_all": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{single:commas}]: all {n} rows with the same target. If each has its own: give {other} {n} rows, too.",
     "over_the_batch": "{call} takes {function} over dimension 0, so that the {n} samples of the batch add up to 1, and not the classes of each; {loss} takes one class of each sample. dim=1 there.",
     "copied_onto_itself": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of another network: hand over that one's; if its own of an earlier time: keep a copy, copy.deepcopy(model.state_dict()), as state_dict() copies nothing.",
     "copied_as_before": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of {others} ({place}): hand over these.",
@@ -2648,6 +2660,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="{optimizer} is never stepped: it holds {names}, which {loss} sends gradients to, and the code clears these and has no {optimizer}.step().",
         why="{names} stays as it was; what stepped was {stepped:list}.",
         mend="{optimizer}.step() after {backward}.",
+    ),
+    (Cause.NOT_MOVED, "step_not_reached"): Answer(
+        verdict="No step moved {names}: {step} did not run, though {backwards} backwards brought gradients.",
+        why="it stands under {condition}, which was not met after any of them; the gradients add up and wait.",
+        mend="make that condition true in time: count from 1, compare with what a loop over the data really reaches, and step what is left after the loop.",
     ),
     (Cause.NOT_MOVED, "gone_others"): Answer(
         verdict="No optimizer that stepped held {names}: no step moved {n:it|them}.",

@@ -6,8 +6,9 @@ under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bar
 that the asker named. Prints every answer as it fell; a reader judges them. The questions of
 ``real_blind`` and of ``real_blind2`` to ``real_blind6`` were kept aside, each run once when the rules
 of its day were written, the fourth in two halves; those of ``real_blind7`` are kept aside and not run
-yet; ``real_learn6`` was collected to learn from. ``healthy`` are programs in which nothing is wrong,
-each of which asserts so at its end: an answer that names a fault there is a false alarm.
+yet; ``real_learn6`` and ``real_learn7`` were collected to learn from. ``healthy`` are programs in
+which nothing is wrong, each of which asserts so at its end: an answer that names a fault there is a
+false alarm.
 """
 
 from __future__ import annotations

@@ -1422,6 +1422,23 @@ torch.autograd.grad(loss, w.clone())
     ("allow_unused=True", "w.clone()", "w.clone(), allow_unused=True"),
 )
 fix_of_error(
+    "unused_input/loop_name",
+    """
+model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+fast = [p.detach().clone().requires_grad_() for p in model.parameters()]
+names, x = [n for n, _ in model.named_parameters()], torch.ones(2, 3)
+for p, q in zip(model.parameters(), fast):
+    p = q
+loss = model(x).sum()
+torch.autograd.grad(loss, fast)
+""",
+    (
+        "torch.func.functional_call(model, dict(zip(names, fast)), x) in the place of model(x)",
+        "loss = model(x).sum()",
+        "loss = torch.func.functional_call(model, dict(zip(names, fast)), x).sum()",
+    ),
+)
+fix_of_error(
     "unused_input/unused",
     """
 w, v = torch.ones(2, requires_grad=True), torch.zeros(3, requires_grad=True)
@@ -3142,6 +3159,27 @@ d_opt.step()
     ),
 )
 fix(
+    "extra_gradient/added_to_three",
+    "g, d",
+    "g.weight.allclose(before - 0.1 * g_sent)",  # a step of g_loss alone
+    """
+g, d, z = nn.Linear(2, 2), nn.Linear(2, 1), torch.ones(1, 2)
+g_opt, d_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (g, d))
+before = g.weight.detach().clone()
+fake = g(z)
+d_real = -d(torch.ones(1, 2)).sum()
+d_real.backward()
+d_fake = d(fake).sum()
+d_fake.backward()
+g_loss = (g(z) - 1).pow(2).sum()
+(g_sent,) = torch.autograd.grad(g_loss, g.weight, retain_graph=True)
+g_loss.backward()
+g_opt.step()
+d_opt.step()
+""",
+    ("fake.detach() where it goes in", "d_fake = d(fake)", "d_fake = d(fake.detach())"),
+)
+fix(
     "shared_snapshot/one_network",
     "net, opt",
     "not target.weight.equal(net.weight)",
@@ -3712,6 +3750,27 @@ for _ in range(2):
         "give what forward computes from it a name of its own",
         "self.w = nn.Parameter(self.w / self.w.norm())\n        return x @ self.w",
         "w = self.w / self.w.norm()\n        return x @ w",
+    ),
+)
+fix(
+    "not_moved/step_not_reached",
+    "net",
+    "not torch.equal(net.weight, before)",
+    """
+net = nn.Linear(3, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    for i in range(4):
+        net(torch.ones(2, 3)).sum().backward()
+        if (i + 1) % 8 == 0:
+            opt.step()
+            opt.zero_grad()
+""",
+    (
+        "compare with what a loop over the data really reaches",
+        "if (i + 1) % 8 == 0",
+        "if (4 * epoch + i + 1) % 8 == 0",
     ),
 )
 fix(

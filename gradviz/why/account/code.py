@@ -13,6 +13,7 @@ from gradviz.graph.sites import INSTALLED, is_installed
 from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements, function_node, source_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.loop_names import loop_names_rebound
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -40,6 +41,7 @@ class Code:
         """Yield what is to be told of it."""
         yield from self.not_called()
         yield from self.made_in_vain()
+        yield from self.loop_names()
         yield from self.never_read()
 
     def not_called(self) -> Iterator[Remark]:
@@ -64,6 +66,11 @@ class Code:
                 of=ast.unparse(function.value),
                 makes=f"{ast.unparse(function)}(…)",
             )
+
+    def loop_names(self) -> Iterator[Remark]:
+        """Tell of loops over parameters that only give their own variable another object."""
+        for found in loop_names_rebound(self.statements):
+            yield self._of_code("loop_name", found.statement, name=found.name, walked=found.walked)
 
     def _statements(self) -> Iterator[tuple[Any, ast.Expr]]:
         """Yield the user's statements that keep nothing, each with its file."""

@@ -18,6 +18,7 @@ from gradviz.words.words import Words
 # what takes scores of either sign
 _OF_SCORES = {"log_softmax", "cross_entropy", "binary_cross_entropy_with_logits"}
 # what compares predictions with targets, element by element
+_KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 _COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
@@ -41,6 +42,7 @@ class Forward:
         """Yield what is to be told of it."""
         yield from self.not_recorded()
         yield from self.spread_out()
+        yield from self.one_for_all()
         yield from self.over_the_batch()
         yield from self.scores_of_one_sign()
         yield from self.powers_of_zero()
@@ -124,9 +126,7 @@ class Forward:
         for call in self._on_the_way():
             if call.function not in _ONE_OF_EACH_ROW or not call.inputs:
                 continue
-            maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
-            if maker is not None and maker.function == "log":
-                maker = self.facts.maker.get(maker.inputs[0])
+            maker = self._before_logarithm(call)
             if maker is None or maker.function not in SOFTMAX or maker.source is None:
                 continue
             shape = self.graph.tensor[maker.inputs[0]].shape or ()
@@ -139,6 +139,40 @@ class Forward:
                     "loss": self.words.at(call),
                 }
                 yield Remark(Weight.WEIGHTY, "over_the_batch", fields, (maker, call))
+
+    def _before_logarithm(self, call: Call) -> Call | None:
+        """Return what made the scores of a loss; where a logarithm was taken, what made its input,
+        before a number was added to that or bounded it."""
+        maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
+        if maker is None or maker.function != "log":
+            return maker
+        maker = self.facts.maker.get(computed(self.facts, maker.inputs[0]))
+        kept_off = maker is not None and plain_name(maker.function) in _KEEPS_OFF_ZERO
+        if maker is not None and kept_off and len(maker.inputs) == 1:
+            return self.facts.maker.get(computed(self.facts, maker.inputs[0]))
+        return maker
+
+    def one_for_all(self) -> Iterator[Remark]:
+        """Tell of a batch of predictions that is compared with a target of one row."""
+        losses = _COMPARES - {"sub"}  # x - x.mean(0, keepdim=True) is meant
+        for call in (c for c in self._on_the_way() if plain_name(c.function) in losses):
+            given = [self.graph.tensor[i] for i in call.inputs]
+            tracked = [t for t in given if t.requires_grad]
+            if len(given) != 2 or len(tracked) != 1:
+                continue
+            (prediction,), (target,) = tracked, [t for t in given if not t.requires_grad]
+            shape, of = target.shape or (), prediction.shape or ()
+            if len(shape) < 2 or shape[:1] != (1,) or shape[1:] != of[1:] or of[0] < 2:
+                continue
+            fields = {
+                "call": self.words.at(call),
+                "one": self.words.name(prediction.id),
+                "other": self.words.name(target.id),
+                "shape": list(map(str, of)),
+                "single": list(map(str, shape)),
+                "n": of[0],
+            }
+            yield Remark(Weight.WEIGHTY, "one_for_all", fields, (call,))
 
     def powers_of_zero(self) -> Iterator[Remark]:
         """Tell of powers whose exponent is 0: they are 1, and change nothing as a factor."""

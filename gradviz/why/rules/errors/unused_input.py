@@ -3,14 +3,17 @@ torch."""
 
 from __future__ import annotations
 
+import re
+
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Node,
     NodeKind,
     Tensor,
 )
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.fixes import fix_of
+from gradviz.why.loop_names import loop_names_rebound
 from gradviz.why.messages import (
     number,
 )
@@ -133,6 +136,36 @@ def _entered(failure: Failure, node: Node) -> set[int]:
         for e in failure.graph.edges_from.get(n, ())
         if e.next_node_id == node.id
     }
+
+
+def input_handed_to_a_loop(failure: Failure) -> Explanation | None:
+    """Tell that a loop was to put the input into a model, and only gave its own variable another
+    object."""
+    tensor = unused(failure)
+    if tensor is None or failure.statements is None:
+        return None
+    whole = re.split(r"[.\[]", tensor.name or "")[0]
+    rebound = [
+        found
+        for found in loop_names_rebound(failure.statements)
+        if whole and re.search(rf"\b{re.escape(whole)}\b", found.walked)
+    ]
+    if not rebound:
+        return None
+    found, root = rebound[-1], failure.inputs[0]
+    answer = failure.answer(
+        Cause.UNUSED_INPUT,
+        "loop_name",
+        calls=[failure.call],
+        tensors=[tensor, root],
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        whole=whole,
+        variable=found.name,
+        statement=found.statement.code,
+        place=failure.words.line_of(found.statement),
+    )
+    return answer._replace(lines=(*lines_of([], [found.statement]), *answer.lines))
 
 
 def input_of_another(failure: Failure) -> Explanation | None:

@@ -11,7 +11,9 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Node, Tensor, Wrote
 from gradviz.names.written import Second, names_read, seconds_before
 from gradviz.why.explanation import Explanation
+from gradviz.why.handed_on import plain_name
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.softmaxes import SOFTMAX
 
 _RESULTS = ("result", "output")  # what torch calls a result that its own node saved
 
@@ -46,28 +48,44 @@ def second_name_overwritten(silent: Silent) -> Iterator[Explanation]:
                 return
 
 
+class _Past(NamedTuple):
+    """A result whose numbers were written past its history, and the first call that read them then.
+    ``way`` gave the untracked tensor through which they were written."""
+
+    wrote: Call
+    way: Call
+    result: Tensor
+    read: Call
+
+
 def written_past_autograd(silent: Silent) -> Iterator[Explanation]:
     """Tell of a result whose numbers were written through its ``.data`` or a detached view, and
     that a loss read then: its gradient is that of what it was made by."""
+    for past in (*_seen_past(silent), *_unseen_past(silent)):
+        yield silent.answer(
+            Cause.CHANGED_BEFORE_READ,
+            "past_autograd",
+            subject=silent.words.name(past.result.id),
+            calls=[past.wrote, past.read],
+            tensors=[past.result.id],
+            way=".data" if past.way.function == "data" else f"{past.way.function}()",
+            writer=silent.words.code(past.wrote),
+            reader=silent.words.line(past.read),
+        )
+        return
+
+
+def _seen_past(silent: Silent) -> Iterator[_Past]:
+    """Yield the writes past a history that were seen at the result itself: its version moved, or
+    its numbers were read."""
     facts, tensor = silent.facts, silent.graph.tensor
     in_loss = facts.ancestors(facts.losses) if facts.losses else set()
     for event in (e for e in facts.writes if e.alias and e.after_id in in_loss):
         wrote, after = silent.graph.call[event.call_id], tensor[event.after_id]
         way = _way_past(silent, event) if _computes_in_place(silent, wrote, event) else None
         read = [c for c in facts.calls_reading.get(after.id, ()) if _is_concerned(silent, c)]
-        if way is None or not read:
-            continue
-        yield silent.answer(
-            Cause.CHANGED_BEFORE_READ,
-            "past_autograd",
-            subject=silent.words.name(after.id),
-            calls=[wrote, read[0]],
-            tensors=[after.id],
-            way=".data" if way.function == "data" else f"{way.function}()",
-            writer=silent.words.code(wrote),
-            reader=silent.words.line(read[0]),
-        )
-        return
+        if way is not None and read:
+            yield _Past(wrote, way, after, read[0])
 
 
 def _way_past(silent: Silent, event: Wrote) -> Call | None:
@@ -80,6 +98,54 @@ def _way_past(silent: Silent, event: Wrote) -> Call | None:
         return None
     readers = (c for c in facts.readers.get(after.object_id, ()) if c.id < event.call_id)
     return next((c for c in readers if _is_untracked_view(silent, c, after)), None)
+
+
+def _unseen_past(silent: Silent) -> Iterator[_Past]:
+    """Yield the writes past a history that nothing showed at the result: ``.data`` counts its own
+    versions, and the numbers of large tensors are not read."""
+    facts = silent.facts
+    in_loss = facts.ancestors(facts.losses) if facts.losses else set()
+    for event in (e for e in facts.writes if not e.alias and facts.writes_memory(e)):
+        wrote, way = silent.graph.call[event.call_id], _untracked_by(silent, event)
+        if way is None or wrote.bookkeeping:
+            continue
+        for result in facts.in_memory[silent.graph.tensor[way.inputs[0]].storage_id]:
+            read = _read_since(silent, result, wrote, in_loss)
+            if read is not None and not _only_masks(wrote, read):
+                yield _Past(wrote, way, result, read)
+
+
+def _read_since(silent: Silent, result: Tensor, wrote: Call, in_loss: set[int]) -> Call | None:
+    """Return the call on the way to a loss that reads an older result after a write, where the
+    result's own node does not use the numbers."""
+    facts = silent.facts
+    maker, node = facts.maker.get(result.id), facts.grad_fn(result)
+    if maker is None or maker.id > wrote.id or result.id not in in_loss:
+        return None
+    if node is None or _may_use(silent, node, result):
+        return None
+    readers = (c for c in facts.calls_reading.get(result.id, ()) if c.id > wrote.id)
+    return next((c for c in readers if in_loss & {*c.outputs} and _is_concerned(silent, c)), None)
+
+
+def _untracked_by(silent: Silent, event: Wrote) -> Call | None:
+    """Return the call that took what was written out of the history of a result; None where what
+    was written is tracked itself, or shares no result's memory."""
+    tensor = silent.graph.tensor
+    written, after = tensor[event.before_id], tensor[event.after_id]
+    if written.values is not None and written.values == after.values:
+        return None
+    way = silent.facts.maker.get(silent.facts.states[written.object_id][0].id)
+    if way is None or way.function not in DETACHED or not way.inputs or written.requires_grad:
+        return None
+    of = tensor[way.inputs[0]]
+    shared = of.storage_id is not None and of.storage_id == written.storage_id
+    return way if shared and of.requires_grad and not of.is_leaf else None
+
+
+def _only_masks(wrote: Call, read: Call) -> bool:
+    """Say whether a write put -inf where a softmax reads it: it sends a 0 there by itself."""
+    return plain_name(wrote.function) == "masked_fill" and plain_name(read.function) in SOFTMAX
 
 
 def _may_use(silent: Silent, node: Node, made: Tensor) -> bool:

@@ -83,7 +83,7 @@ def point_of(measured: Measured, step: Step) -> Point:
         node,
         call,
         _values_at(measured, call, bad, divides=divides),
-        _chooser(measured, step) if masked else None,
+        _chooser(measured, step, bad) if masked else None,
         divides,
         tuple(zeros),
     )
@@ -195,10 +195,19 @@ def _masked(step: Step, places: Sequence[int]) -> bool:
     return all(arrived[place] == 0 for place in places)
 
 
-def _chooser(measured: Measured, step: Step) -> Call | None:
-    """Return the call from which alone a node gets its gradient, where that chooses elements."""
-    senders = {e.node_id for e in measured.facts.edges_into.get(step.event.node_id, ())}
-    calls = [measured.graph.call.get(measured.graph.node[i].call_id) for i in senders]
-    if len(calls) != 1 or calls[0] is None:
-        return None
-    return calls[0] if calls[0].function in _CHOOSING else None
+def _chooser(measured: Measured, step: Step, places: Sequence[int]) -> Call | None:
+    """Return the call that chose elements, and from which alone a node gets its gradient: by
+    itself, or through nodes that got a 0 there, too."""
+    steps = {s.event.node_id: s for s in measured.steps.get(step.event.run, ())}
+    node_id, seen = step.event.node_id, set[int]()
+    while node_id not in seen:
+        seen.add(node_id)
+        senders = {e.node_id for e in measured.facts.edges_into.get(node_id, ())}
+        if len(senders) != 1:
+            return None
+        (node_id,) = senders
+        if node_id in steps and _masked(steps[node_id], places):
+            continue  # the zero came from further up
+        call = measured.graph.call.get(measured.graph.node[node_id].call_id)
+        return call if call is not None and call.function in _CHOOSING else None
+    return None

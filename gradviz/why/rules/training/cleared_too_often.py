@@ -94,6 +94,35 @@ def never_stepped(asked: Silent) -> Explanation | None:
     )
 
 
+def step_not_reached(asked: Silent) -> Explanation | None:
+    """Tell of backwards in a loop whose gradients were neither cleared nor used: the one step that
+    the code has stands under a condition that was never met."""
+    training, left = asked.training, _step_not_run(asked)
+    optimizers = [o for o in asked.known.values() if isinstance(o, torch.optim.Optimizer)]
+    held = {asked.object_of(p) for p in held_by(optimizers).values()}
+    found = dict[int, list[Moment]]()
+    for leaf in asked.leaves:
+        every = training.moments[leaf]
+        added = [m for m in every if m.did is Did.ADDED]
+        waits = {m.did for m in every} <= {Did.ADDED, Did.CHANGED}
+        if leaf in held and waits and _in_a_loop(added):
+            found[leaf] = added
+    if left is None or left.other is not None or not found:
+        return None
+    row = next(iter(found.values()))
+    return asked.answer(
+        Cause.NOT_MOVED,
+        "step_not_reached",
+        calls=lines_once([row[-1].call]),
+        statements=[left.step],
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        backwards=len(row),
+        step=left.step.code,
+        condition=left.condition,
+    )
+
+
 def _told_not_run(
     asked: Silent, left: NotRun, found: Mapping[int, Sequence[Moment]]
 ) -> Explanation:
@@ -129,17 +158,20 @@ def _step_not_run(asked: Silent) -> NotRun | None:
     """Return the step that was not run, where the code has one that stands in a branch."""
     kinds = torch.optim.Optimizer
     names = {n.rpartition(".")[2] for n, o in asked.known.items() if isinstance(o, kinds)}
-    steps = [(place, call) for place, call in asked.statements.calls("step")]
+    steps = [*asked.statements.calls("step")]
     own = [(place, call) for place, call in steps if _last(call.func) in names]
-    if len(own) != 1:
-        return None
-    place, call = own[0]
-    branch = _branch_around(call)
+    branch = _branch_around(own[0][1]) if len(own) == 1 else None
     if branch is None:
         return None
-    inside = {id(n) for part in (*branch.body, *branch.orelse) for n in ast.walk(part)}
-    others = [p for p, c in steps if c is not call and id(c) in inside]
+    ((place, call),) = own
+    others = [p for p, c in steps if _is_on_the_other_side(branch, call, c)]
     return NotRun(place, f"if {ast.unparse(branch.test)}", others[0] if len(others) == 1 else None)
+
+
+def _is_on_the_other_side(branch: ast.If, call: ast.AST, other: ast.AST) -> bool:
+    """Say whether a call stands in the other side of a branch than the first one."""
+    sides = [{id(n) for p in side for n in ast.walk(p)} for side in (branch.body, branch.orelse)]
+    return any(id(other) in side and id(call) not in side for side in sides)
 
 
 def _branch_around(node: Any) -> ast.If | None:

@@ -21,7 +21,7 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
         return None
     return case.answer(
         Cause.EXTRA_GRADIENT,
-        "added" if extra.form == "added" else "factor" if extra.other else "weight",
+        _form(extra),
         calls=extra.calls,
         tensor_ids=[extra.loss, *(t.id for t in extra.leaves)],
         loss=case.words.name(extra.loss),
@@ -30,7 +30,16 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
         other=extra.other,
         factor=extra.factor,
         code=extra.code,
+        behind=extra.behind,
+        third=extra.third,
     )
+
+
+def _form(extra: Extra) -> str:
+    """Return the form of the answer."""
+    if extra.form == "added":
+        return "added_to_three" if extra.third and extra.factor else "added"
+    return "factor" if extra.other else "weight"
 
 
 def with_added(case: Case, found: Explanation) -> Explanation | None:
