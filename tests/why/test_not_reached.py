@@ -210,7 +210,7 @@ loss.backward()
 @pytest.mark.parametrize("loss", ["F.mse_loss(head(x), target)", "F.l1_loss(head(x), target)"])
 def test_a_batch_that_is_compared_with_one_row_is_observed(loss: str) -> None:
     program = ROWS.format(shape="1, 1", loss=loss)
-    assert "all 8 rows with the same target" in str(asked(program))
+    assert "rows with the same target" in str(asked(program))
 
 
 @pytest.mark.filterwarnings("ignore:Using a target size")

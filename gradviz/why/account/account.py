@@ -96,7 +96,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from settings(case)
     yield from loss_values(case)
     yield from falling(case)
-    yield from own_backwards(Facts.of(case.graph), words, case.statements)
+    yield from own_backwards(case.facts, words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()
 
 
