@@ -24,6 +24,8 @@ from gradviz.picture import render
 collect_ignore_glob = [
     "conftest.py",
     "*/conftest.py",
+    # healthy programs, which are run as text
+    "why/healthy/*.py",
     # programs with the faults that people asked about; test_real_truth.py runs them
     "why/real/*.py",
     "why/real_blind/*.py",
@@ -147,6 +149,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not_run:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in not_run])
         items[:] = [item for item in items if item.nodeid not in not_run]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect tests without the collector of garbage: nothing of them goes before the run ends."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

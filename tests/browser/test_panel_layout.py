@@ -8,17 +8,18 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import ROOT
+from lab import FLAGS, ROOT, find_chromium
 from playwright.sync_api import Browser
 from sampling import Asked, sampled
 
 from course import books
 
-NAMES = [book.name for book in books.notebooks()]
+CHOSEN = sampled([book.name for book in books.notebooks()], 4)
 # states of a panel that are gone through, and those at another width than WIDTH
 MOST, MOST_THERE = (512, 512) if Asked.everything else (40, 6)
 # of a notebook, where not everything is gone through: to draw their states takes longest
@@ -86,20 +87,33 @@ COUNT = """() => [...document.querySelectorAll(".gv-control")].reduce((product, 
     : row.querySelector("[type=range]") ? Number(row.querySelector("[type=range]").max) + 1 : 4)), 1)"""
 
 
-def exported(name: str, folder: Path) -> list[Path]:
-    """Write the panels of a notebook, or some of them, in a process of its own."""
-    chosen = [] if Asked.everything else [str(PANELS), str(Asked.seed)]
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The panels of the notebooks, or some of them: a folder of pages for each."""
+    folder = tmp_path_factory.mktemp("panels")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    command = [sys.executable, str(Path(__file__).with_name("export_panels.py"))]
+    count = 0 if Asked.everything else PANELS
+    asked = [str(folder), *map(str, (MOST, count, Asked.seed)), *CHOSEN]
     ran = subprocess.run(
-        [*command, str(folder), name, str(MOST), *chosen],
+        [sys.executable, str(Path(__file__).with_name("export_panels.py")), *asked],
         capture_output=True,
         text=True,
         env=environment,
         cwd=ROOT,
     )
     assert ran.returncode == 0, ran.stderr
-    return sorted(folder.glob("*.html"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quick(browser: Browser) -> Iterator[Browser]:
+    """A browser that draws a frame as soon as it can: of each state some are waited for, and nothing
+    is measured before the last."""
+    flags = [*FLAGS, "--disable-gpu-vsync", "--disable-frame-rate-limit"]
+    path = find_chromium()
+    started = browser.browser_type.launch(executable_path=path, args=flags)
+    yield started
+    started.close()
 
 
 def seen(browser: Browser, file: Path, width: int, most: int = MOST) -> list[dict[str, Any]]:
@@ -125,11 +139,12 @@ def is_well(states: list[dict[str, Any]], where: str) -> None:
         assert len(places) <= 1, f"{where}: {what} moves between {places}"
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 4))
-def test_nothing_is_too_small_cut_off_or_moved(browser: Browser, tmp_path: Path, name: str) -> None:
-    files = exported(name, tmp_path)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_nothing_is_too_small_cut_off_or_moved(quick: Browser, exported: Path, name: str) -> None:
+    files = sorted((exported / name).glob("*.html"))
+    assert files
     for file in files:
-        is_well(seen(browser, file, WIDTH), f"{name} {file.stem} at {WIDTH}")
+        is_well(seen(quick, file, WIDTH), f"{name} {file.stem} at {WIDTH}")
     for width in OTHERS:
         for file in files if Asked.everything else SAMPLE.sample(files, min(2, len(files))):
-            is_well(seen(browser, file, width, MOST_THERE), f"{name} {file.stem} at {width}")
+            is_well(seen(quick, file, width, MOST_THERE), f"{name} {file.stem} at {width}")

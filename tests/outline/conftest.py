@@ -8,7 +8,7 @@ import pytest
 import torch
 
 # the scripts of models are read and run as text, never imported by pytest
-collect_ignore_glob = ["conftest.py", "models/*.py"]
+collect_ignore_glob = ["conftest.py", "models/*.py", "programs/*.py", "blind_models/*.py"]
 
 
 @pytest.fixture(autouse=True, scope="module")
