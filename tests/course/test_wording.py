@@ -43,6 +43,9 @@ STUMBLED = {
     "no way back": "no gradient comes back",
     "the way back": "backward",
     "hangs on": "is part of",
+    # of the pictures as they were drawn once
+    "shaded frame": "`no_grad` stands on the card",
+    "at the bottom its `grad_fn`": "its `grad_fn`, the name on yellow",
 }
 MEND = re.compile(r"\bmend(s|ed|ing)?\b", re.IGNORECASE)
 LEAF = "(00_copy_or_cut.ipynb#Three-words)"
