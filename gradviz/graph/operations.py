@@ -273,6 +273,14 @@ class Operations:
                     table[source].append(op.at)
         return table
 
+    def sources_of(self, places: Iterable[int]) -> set[int]:
+        """Return the operations that made what some operations read."""
+        return {s for at in places for s in self.all[at].sources if s is not None}
+
+    def users_of(self, places: Iterable[int]) -> set[int]:
+        """Return the operations that read what some operations made."""
+        return {user for at in places for user in self.users[at]}
+
     def is_tracked(self, tensor_id: int) -> bool:
         """Say whether gradients can go back from a state."""
         return bool(self.graph.tensor[tensor_id].requires_grad)

@@ -11,7 +11,7 @@ from gradviz.graph.facts import Facts, sharing
 from gradviz.graph.records import Graph, Tensor
 from gradviz.picture.scene import LINES, Card
 from gradviz.words import spread
-from gradviz.words.plain import visible
+from gradviz.words.plain import in_columns, visible
 from gradviz.words.speech import FEW, say, values_of
 
 COLUMNS = ("name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage")
@@ -153,13 +153,7 @@ def text(rows: Sequence[TableRow], heads: Sequence[str] = ()) -> str:
     if not rows:
         return ""
     head = tuple(heads) or tuple(say(f"column.{column}") for column in COLUMNS)
-    lines = [head, *(_indented(row) for row in rows)]
-    widths = [
-        max(map(len, column)) for column in zip(*(line for line in lines if line[-1]), strict=True)
-    ]
-    return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return "\n".join(in_columns([head, *(_indented(row) for row in rows)]))
 
 
 def _indented(row: TableRow) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gradviz.graph.parameter_groups import Group, grouped_by_name, parts_within
 from gradviz.picture.outline.looks import TONES
 from gradviz.picture.outline.scene import Tone as RowTone
 from gradviz.picture.scene import LINES
-from gradviz.words.plain import visible
+from gradviz.words.plain import in_columns, visible
 from gradviz.words.speech import say, several
 
 CELL = 200  # characters of one cell
@@ -158,16 +158,7 @@ def as_text(head: Sequence[str], rows: Sequence[Sequence[str]], most: int = LINE
         w     moves
         bias  stays
     """
-    if not rows:
-        return ""
-    lines = shown(head, rows, most)
-    widths = [
-        max(map(len, column))
-        for column in zip(*(line for line in lines if any(line[1:])), strict=True)
-    ]
-    return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return "\n".join(in_columns(shown(head, rows, most))) if rows else ""
 
 
 def groups_as_text(head: Sequence[str], lines: Sequence[Line], last: str) -> str:
@@ -176,11 +167,7 @@ def groups_as_text(head: Sequence[str], lines: Sequence[Line], last: str) -> str
     for line in lines:
         first, *rest = (visible(cell, CELL if line.level else 500) for cell in line.cells)
         rows.append(["    " * line.level + first, *rest])
-    widths = [
-        max(map(len, column)) for column in zip(*(r for r in rows if any(r[1:])), strict=True)
-    ]
-    aligned = ("  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows)
-    return "\n".join([*aligned, last])
+    return "\n".join([*in_columns(rows), last])
 
 
 def groups_as_html(title: str, head: Sequence[str], lines: Sequence[Line], last: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 TEXT_LIMIT = 200  # characters of one piece of user text that are ever drawn
 # a list as ``preview`` writes it
@@ -24,6 +25,21 @@ def visible(text: object, limit: int = TEXT_LIMIT) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )
+
+
+def in_columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Align the cells of lines, as many in each. A line that has its first cell alone makes no
+    column wider.
+
+    >>> in_columns([["a", "1"], ["bcd", "2"], ["and more of them", ""]])
+    ['a    1', 'bcd  2', 'and more of them']
+    """
+    widths = [
+        max(map(len, column)) for column in zip(*(c for c in lines if any(c[1:])), strict=True)
+    ]
+    return [
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    ]
 
 
 def as_operand(code: str) -> str:

@@ -128,7 +128,7 @@ class Words:
 
     def line_of(self, source: Source) -> str:
         """Return where a statement stands: ``cell [4] line 3``."""
-        return f"{file_of(source.file)}{say('label.line', line=source.line)}"
+        return at_line(source.file, source.line)
 
     def at(self, call: Call | None, name: str = "") -> str:
         """Return a call's code, or another name for it, and where it stands: ``opt.step() (line
@@ -149,7 +149,7 @@ class Words:
 
     def frame(self, frame: Frame) -> str:
         """Return a statement under which a call ran, and where it stands."""
-        place = f"{file_of(frame.file)}{say('label.line', line=frame.line)}"
+        place = at_line(frame.file, frame.line)
         code = visible(frame.code, self.chars)
         return say("label.code_at", code=code, place=place) if code else place
 
@@ -158,7 +158,7 @@ class Words:
         that is not known."""
         if call.source is None or call.source.off is None:
             return ""
-        return f"{file_of(call.source.file)}{say('label.line', line=call.source.off)}"
+        return at_line(call.source.file, call.source.off)
 
     def place(self, call: Call | None) -> str:
         """Return where a call stands, and what it is: ``cell [4] line 3, b = a.detach()``."""
@@ -226,9 +226,17 @@ def statement_at(source: Source) -> str:
     >>> statement_at(Source("train.py", 3, "net.eval()"))
     'train.py line 3, net.eval()'
     """
-    line = say("label.line", line=source.line)
-    code = visible(source.code or "", NAME)
-    return f"{file_of(source.file)}{line}, {code}" if code else f"{file_of(source.file)}{line}"
+    place, code = at_line(source.file, source.line), visible(source.code or "", NAME)
+    return f"{place}, {code}" if code else place
+
+
+def at_line(file: str, line: int) -> str:
+    """Return a line's number, after its file or cell.
+
+    >>> at_line("/home/me/train.py", 3), at_line("<stdin>", 3)
+    ('train.py line 3', 'line 3')
+    """
+    return file_of(file) + say("label.line", line=line)
 
 
 def file_of(name: str) -> str:

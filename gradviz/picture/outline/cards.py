@@ -144,7 +144,7 @@ class Cards:
             found.cards.update(k for k, unit in enumerate(self.units) if self._has_unused(unit))
         if not points.calls:
             return found
-        owner = {at: k for k, unit in enumerate(self.units) for at in unit.ops}
+        owner = self.links.owner
         for call_id in sorted(points.calls):
             at = self.operations.of_call.get(call_id)
             if at in owner:
@@ -819,7 +819,7 @@ class Cards:
     def _own_cuts(self, unit: Unit) -> list[Cut]:
         """List the cuts inside of a card, also on arrows that would lead from it to itself."""
         through = self.expansion.looked_through
-        between = {s for at in unit.ops for s in self.operations.all[at].sources if s in through}
+        between = self.operations.sources_of(unit.ops) & through
         places = sorted({*unit.ops} | between)
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
         if unit.kind is Kind.CALL:

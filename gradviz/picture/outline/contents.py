@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from gradviz.picture.outline.leaves import weight_of
 from gradviz.picture.outline.opening import Modules
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.units import Expansion, Kind, Unit
+from gradviz.picture.outline.units import Expansion, Kind, Unit, unit_of
 
 ALARMING = (Tone.LOST, Tone.ALARM)
 
@@ -122,7 +122,7 @@ class Contents:
     @cached_property
     def _card_at(self) -> dict[int, int]:
         """The card of each operation."""
-        return {at: k for k, unit in enumerate(self.units) for at in unit.ops}
+        return unit_of(self.units)
 
     @cached_property
     def _uncalled(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ from gradviz.picture.outline.units import (
     Unit,
     function_of,
     listed,
+    unit_of,
 )
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
@@ -206,7 +207,7 @@ class Gathering:
 
     def _twins_merged(self, units: list[Unit]) -> list[Unit]:
         """Make one card, with a row each, of calls with equal sources, users and state."""
-        owner = {at: k for k, unit in enumerate(units) for at in unit.ops}
+        owner = unit_of(units)
         twins: dict[Hashable, list[Unit]] = {}
         for unit in units:
             twins.setdefault(self._twin_key(unit, owner), []).append(unit)
@@ -218,15 +219,13 @@ class Gathering:
     def _statements_beside(self, units: list[Unit]) -> list[Unit]:
         """Make one card, with a row each, of statements that read parameters alone and that the
         same card uses, as the terms of a weight decay."""
-        owner = {at: k for k, unit in enumerate(units) for at in unit.ops}
+        owner = unit_of(units)
 
         def place(unit: Unit) -> Hashable:
-            ops = self.operations
-            sources = (s for at in unit.ops for s in ops.all[at].sources if s is not None)
             inside = {*unit.ops}
-            users = {owner.get(u) for at in inside for u in ops.users[at] if u not in inside}
+            users = {owner.get(u) for u in self.operations.users_of(inside) - inside}
             plain = unit.kind is Kind.STATEMENT and not unit.members
-            if not plain or len(users) != 1 or not {*sources} <= inside:
+            if not plain or len(users) != 1 or not self.operations.sources_of(inside) <= inside:
                 return id(unit)
             return unit.parent, next(iter(users)), *self._weights_alike(unit)
 
@@ -254,11 +253,10 @@ class Gathering:
         me = owner[unit.ops[0]]
         sources = {
             (owner.get(s), s in self.expansion.looked_through)
-            for at in unit.ops
-            for s in self.operations.all[at].sources
-            if s is not None and owner.get(s) != me
+            for s in self.operations.sources_of(unit.ops)
+            if owner.get(s) != me
         }
-        users = {owner.get(u) for at in unit.ops for u in self.operations.users[at]} - {me}
+        users = {owner.get(u) for u in self.operations.users_of(unit.ops)} - {me}
         fates = frozenset((w.fate, w.held) for w in self.expansion.weights_in(unit))
         path = call.path if not fates else ""
         if not sources or not users:
@@ -292,10 +290,7 @@ class Gathering:
     def _feeds_next(self, units: list[Unit]) -> bool:
         """Say whether any of these units reads what another one made."""
         ops = [{*unit.ops} for unit in units]
-        sources = [
-            {s for at in unit.ops for s in self.operations.all[at].sources if s is not None}
-            for unit in units
-        ]
+        sources = [self.operations.sources_of(unit.ops) for unit in units]
         return any(ops[a] & sources[b] for a in range(len(units)) for b in range(a + 1, len(units)))
 
     def _signature(self, unit: Unit) -> Hashable:
@@ -347,8 +342,7 @@ class Gathering:
         cut = any((op.call.id, i) in operations.facts.cut_of for op, i in outside)
         comes_cut = any(
             s in self.expansion.looked_through and not self._is_by_function(s)
-            for at in unit.ops
-            for s in operations.all[at].sources
+            for s in operations.sources_of(unit.ops)
         )
         trained = inside - self.expansion.data
         quiet = {self.expansion.is_quiet(operations.all[at]) for at in trained}
@@ -424,8 +418,7 @@ class Gathering:
         """Say whether a card uses what others made, data apart, or they what it made: others of
         those that are drawn."""
         inside = {*unit.ops}
-        ends = {u for at in inside for u in self.operations.users[at]}
-        ends |= {s for at in inside for s in self.operations.all[at].sources if s is not None}
+        ends = self.operations.users_of(inside) | self.operations.sources_of(inside)
         return not ends - inside <= self.expansion.data | self.expansion.iterations.left_out
 
     def _is_aside(self, unit: Unit) -> bool:
@@ -438,7 +431,7 @@ class Gathering:
     def _reads_another(self, unit: Unit, placed: Set[int]) -> bool:
         """Say whether a card uses what another one made."""
         others = placed - {*unit.ops}
-        sources = (s for at in unit.ops for s in self.operations.all[at].sources)
+        sources = self.operations.sources_of(unit.ops)
         return unit.kind is not Kind.STATEMENT and not others.isdisjoint(sources)
 
     def _leaves(self, units: list[Unit]) -> list[Unit]:
@@ -567,10 +560,8 @@ class _Folding:
         """Return the card that made everything which a statement reads, where the result goes into
         cuts alone: the arrow that is cut begins there."""
         inside = {*unit.ops}
-        users = {u for at in unit.ops for u in self.operations.users[at]} - inside
-        sources = {
-            s for at in unit.ops for s in self.operations.all[at].sources if s is not None
-        } - inside
+        users = self.operations.users_of(unit.ops) - inside
+        sources = self.operations.sources_of(unit.ops) - inside
         if not users or not users <= self.expansion.looked_through:
             return None
         makers = [card for card in self.done if sources & {*card.ops}]
@@ -587,9 +578,7 @@ class _Folding:
         if last.kind is Kind.LOSS or last.parent != unit.parent or self._is_alone(last):
             return False
         inside = {*last.ops, *unit.ops}
-        sources = {
-            s for at in unit.ops for s in self.operations.all[at].sources if s is not None
-        } - self.expansion.data
+        sources = self.operations.sources_of(unit.ops) - self.expansion.data
         return sources <= inside and self._mode(unit) == self._mode(last)
 
     def _mode(self, unit: Unit) -> set[bool]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gradviz.graph.operations import Operation, Sent
 from gradviz.graph.records import Cut, CutReason
-from gradviz.picture.outline.units import Expansion, Kind, Unit
+from gradviz.picture.outline.units import Expansion, Kind, Unit, unit_of
 
 Pair = tuple[int, int]  # places of two cards: the value's maker, and its user
 
@@ -79,7 +79,7 @@ class Links:
     @cached_property
     def owner(self) -> dict[int, int]:
         """The card of each operation, by its place."""
-        return {at: k for k, unit in enumerate(self.units) for at in unit.ops}
+        return unit_of(self.units)
 
     @cached_property
     def input_of(self) -> dict[int, int]:

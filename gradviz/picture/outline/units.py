@@ -8,7 +8,7 @@ takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -103,6 +103,11 @@ class Unit:
         """What ran in each step, where it is a loop: of equal stretches, or of one module that is
         given what it returned."""
         return self.members if self.merged is Merged.LOOP or self.is_loop else []
+
+
+def unit_of(units: Sequence[Unit]) -> dict[int, int]:
+    """Return the place of the unit that each operation is in, by the operation's place."""
+    return {at: k for k, unit in enumerate(units) for at in unit.ops}
 
 
 class Expansion:
