@@ -841,6 +841,11 @@ class Facts:
         return {n for b in self.graph.backwards for n in (*b.ran, *b.roots)}
 
     @cached_property
+    def behind_losses(self) -> set[int]:
+        """The nodes that a gradient of any recorded backward can meet, run or not."""
+        return self.reachable(self.runs_started_at)
+
+    @cached_property
     def maybe_ran(self) -> dict[int, set[int]]:
         """The nodes that a backward which was not watched may have run, by call id."""
         runs = [b for b in self.graph.backwards if not b.watched]

@@ -151,7 +151,6 @@ class Cause(str, Enum):
     NOT_LOGITS = "not_logits", Level.SUSPECT, Symptom.SOME
     # Kept under a second name, written in place under the first, then read under the second.
     CHANGED_BEFORE_READ = "changed_before_read", Level.SUSPECT, Symptom.SOME
-
     # A statement throws away what its call made, and the loss goes on with what that was given.
     RESULT_UNUSED = "result_unused", Level.SUSPECT, Symptom.SOME
     # One of the losses that are added up is a number: none of its gradients is in it.
@@ -160,6 +159,7 @@ class Cause(str, Enum):
     EXTRA_GRADIENT = "extra_gradient", Level.NOTE, Symptom.SOME
     # Gradients of autograd.grad without create_graph=True are constants in the loss.
     FIRST_ORDER = "first_order", Level.NOTE, Symptom.SOME
+
     # --- what a training loop does with gradients -------------------------------------------------
     # A backward adds to what a step has used already.
     GRADIENTS_PILE_UP = "gradients_pile_up", Level.SUSPECT, Symptom.SOME
@@ -173,7 +173,6 @@ class Cause(str, Enum):
     )
     # Clipped when a step had used them, before they are unscaled, or as a sum again and again.
     CLIPPED_WRONG = "clipped_wrong", Level.SUSPECT, Symptom.SOME
-
     # Stepped while the model was in eval mode.
     EVAL_MODE = "eval_mode", Level.NOTE, Symptom.SOME
     # A hook read a gradient before it was there.
@@ -228,7 +227,6 @@ class Cause(str, Enum):
     REQUIRES_GRAD_NON_FLOAT = "requires_grad_non_float", Level.FAULT, Symptom.RAISED
     # requires_grad of a result cannot be switched.
     REQUIRES_GRAD_NON_LEAF = "requires_grad_non_leaf", Level.FAULT, Symptom.RAISED
-
     # What a module holds is no parameter: an optimizer is not handed it.
     NOT_A_PARAMETER = "not_a_parameter", Level.FAULT, Symptom.RAISED, Symptom.STAYS
     # A custom Function's backward returned too few gradients, too many, or one of another shape.

@@ -52,7 +52,7 @@ class Values:
         their values either: what is called a loss first."""
         if not self.graph.backwards:
             return
-        met = self.facts.reachable({r for b in self.graph.backwards for r in b.roots})
+        met = self.facts.behind_losses
         behind, begun = self.facts.ancestors(self.facts.losses), self._last_iteration()
         begun_at = {self.facts.maker[i][1:3] for i in self.facts.losses if i in self.facts.maker}
         for state in self._results():
@@ -69,7 +69,7 @@ class Values:
         """Tell of losses whose name was given to another result before anything read them: of each
         line the last."""
         bound = [t for t in self.graph.tensors if t.code_name and t.id in self.facts.maker]
-        met = self.facts.reachable({r for b in self.graph.backwards for r in b.roots})
+        met = self.facts.behind_losses
         found = dict[object, Remark]()
         for state, again in _next_of_name(bound):
             maker, next_maker = self.facts.maker[state.id], self.facts.maker[again.id]

@@ -54,8 +54,7 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
     """Yield the layers that keep statistics and train no weight, each under its name, and whether
     they are asked about; those of other models only where nothing is asked in particular."""
     given = {id(t) for t in asked.tensors.values()}
-    known = {n: m for n, m in asked.known.items() if isinstance(m, torch.nn.Module)}
-    for title, model in {**known, **asked.models}.items():
+    for title, model in {**asked.named_modules, **asked.models}.items():
         every = list(model.parameters())
         for name, layer in model.named_modules():
             if not isinstance(layer, _NORMS) or layer.running_mean is None:

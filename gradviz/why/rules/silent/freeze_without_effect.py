@@ -292,8 +292,7 @@ class Owner(NamedTuple):
 
 def _owners(asked: Silent) -> Iterator[Owner]:
     """Yield the modules that are known or asked about, each as far as the recording met it."""
-    known = {n: m for n, m in asked.known.items() if isinstance(m, torch.nn.Module)}
-    for name, module in {**known, **asked.modules}.items():
+    for name, module in {**asked.named_modules, **asked.modules}.items():
         named = dict(module.named_parameters())
         objects = {n: i for n, p in named.items() if (i := asked.object_of(p)) is not None}
         yield Owner(

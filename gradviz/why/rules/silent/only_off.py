@@ -7,8 +7,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.position import display_name
@@ -22,8 +20,7 @@ _FLAG = "requires_grad"
 
 def only_off(asked: Silent) -> Explanation | None:
     """Tell of what such a line froze, and an optimizer holds: it was to learn."""
-    optimizers = [o for o in asked.known.values() if isinstance(o, torch.optim.Optimizer)]
-    frozen = [p for p in held_by(optimizers).values() if not p.requires_grad]
+    frozen = [p for p in held_by(asked.named_optimizers.values()).values() if not p.requires_grad]
     own = {asked.object_of(p) for p in frozen} - {None}
     for place, condition, lines in _guarded(asked) if own else ():
         left = [i for i in own & _frozen_at(asked, place.file, lines) if i is not None]

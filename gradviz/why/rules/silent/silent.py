@@ -103,16 +103,25 @@ class Silent:
         return [self.facts.latest_state[i].id for i in leaves]
 
     @cached_property
+    def named_modules(self) -> dict[str, torch.nn.Module]:
+        """The modules that have a name."""
+        return {n: m for n, m in self.known.items() if isinstance(m, torch.nn.Module)}
+
+    @cached_property
+    def named_optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """The optimizers that have a name."""
+        return {n: o for n, o in self.known.items() if isinstance(o, torch.optim.Optimizer)}
+
+    @cached_property
     def modules(self) -> dict[str, torch.nn.Module]:
         """The modules that are asked about: those that were given; else those that have a tensor
         which was."""
         if self.models:
             return dict(self.models)
         given = {id(t) for t in self.tensors.values()}
-        known = {n: m for n, m in self.known.items() if isinstance(m, torch.nn.Module)}
         return {
             name: module
-            for name, module in known.items()
+            for name, module in self.named_modules.items()
             if not given or not given.isdisjoint(map(id, [*module.parameters(), *module.buffers()]))
         }
 

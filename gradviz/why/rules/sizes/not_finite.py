@@ -129,10 +129,15 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     return answer if advised is None else answer._replace(mend=advised.mend)
 
 
+def _values_in_loss(sizes: Sizes, run: Backward) -> set[int]:
+    """Return the states whose values went into the loss of a backward."""
+    return sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+
+
 def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
     """Return the calls on the way to a loss whose results were not read, and that are not finite at
     some values: of each line the first, and none where there are many lines."""
-    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    behind = _values_in_loss(sizes, run)
     found = list[Call]()
     for call in (c for c in sizes.facts.ordinary_calls if c.id < seen.id):
         made = [sizes.graph.tensor[i] for i in call.outputs if i in behind]
@@ -171,7 +176,7 @@ def first_result(
 ) -> tuple[Call | None, bool]:
     """Return the first call on the way to a loss with such a result, and whether it is proven
     that this call made it."""
-    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    behind = _values_in_loss(sizes, run)
     all_read = True  # were all results of at most 8 elements so far?
     for call in sizes.graph.calls[: run.call_id]:
         if call.function in _UNSET:
@@ -321,7 +326,7 @@ def _of_masked_rows(
     sizes: Sizes, cause: Cause, broken: str, run: Backward, nodes: list[int], seen: str
 ) -> Explanation | None:
     """Tell of a softmax on the way to a loss whose input a mask filled with an infinity."""
-    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    behind = _values_in_loss(sizes, run)
     before = [c for c in sizes.graph.calls[: run.call_id] if not c.bookkeeping]
     on_the_way = [c for c in before if c.function.endswith("_") or behind & {*c.outputs}]
     rows = masked_rows(sizes.facts, on_the_way, _infinite_names(sizes))

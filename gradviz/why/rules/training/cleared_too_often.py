@@ -68,8 +68,7 @@ def never_stepped(asked: Silent) -> Explanation | None:
     """Tell of backwards in a loop, whose gradients were each cleared, and that no step used, though
     an optimizer has the parameters."""
     training = asked.training
-    optimizers = [o for o in asked.known.values() if isinstance(o, torch.optim.Optimizer)]
-    held = {asked.object_of(p) for p in held_by(optimizers).values()}
+    held = {asked.object_of(p) for p in held_by(asked.named_optimizers.values()).values()}
     found = dict[int, list[Moment]]()
     for leaf in asked.leaves:
         every = training.moments[leaf]
@@ -186,7 +185,7 @@ def _branch_around(node: Any) -> ast.If | None:
 def step_left_out(asked: Silent) -> Explanation | None:
     """Tell of an optimizer that the code clears and never steps, while it steps another one, and
     that holds what a backward sent gradients to."""
-    optimizers = {n: o for n, o in asked.known.items() if isinstance(o, torch.optim.Optimizer)}
+    optimizers = asked.named_optimizers
     stepped = _stepped_in_code(asked, optimizers)
     clearing = {_last(call.func) for _, call in asked.statements.calls("zero_grad")}
     for name, optimizer in optimizers.items():

@@ -66,7 +66,7 @@ def _dropped(case: Case) -> Iterator[Dropped]:
     """Yield such sums, the newest first."""
     facts = case.facts
     starts = case.started
-    met = facts.reachable({r for b in case.graph.backwards for r in b.roots})
+    met = facts.behind_losses
     totals = _totals(case, starts, met)
     root_of = {part: i for i in starts for part in _parts(case, i)} if totals else {}
     for total in totals:
