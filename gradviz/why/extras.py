@@ -230,27 +230,29 @@ class Extras:
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         runs = [b for b in runs if self.graph.call[b.call_id].inputs]
         for first, second in pairwise(runs):
-            mine, passing = (self.graph.call[b.call_id].inputs[0] for b in (first, second))
+            calls = [self.graph.call[first.call_id], self.graph.call[second.call_id]]
+            mine, passing = calls[0].inputs[0], calls[1].inputs[0]
             own, met = self.leaves(mine), self.leaves(passing)
             if not self.is_part(own.keys(), met.keys()):
                 continue
             behind = set(filter(self.is_to_learn, met.keys() - own.keys()))
             kept = [t for t in own.values() if behind and self.is_added(first, second, t)]
-            if kept and self.leads_through(passing, set(own), behind):
-                calls = [self.graph.call[first.call_id], self.graph.call[second.call_id]]
-                read = self.calls_reading(own, second)
-                third, shared = self.added_to(second, [met[i] for i in sorted(behind)])
-                yield Extra(
-                    "added",
-                    passing,
-                    kept,
-                    [*read, *calls],
-                    others=self.names(met[i] for i in sorted(behind)),
-                    other=self.words.name(mine),
-                    factor=self.graph.tensor[read[0].inputs[0]].code_name if read else "",
-                    behind=self.names(shared),
-                    third=self.words.name(third) if third is not None else "",
-                )
+            if not kept or not self.leads_through(passing, set(own), behind):
+                continue
+            read = self.calls_reading(own, second)
+            taught = [met[i] for i in sorted(behind)]
+            third, shared = self.added_to(second, taught)
+            yield Extra(
+                "added",
+                passing,
+                kept,
+                [*read, *calls],
+                others=self.names(taught),
+                other=self.words.name(mine),
+                factor=self.graph.tensor[read[0].inputs[0]].code_name if read else "",
+                behind=self.names(shared),
+                third=self.words.name(third) if third is not None else "",
+            )
 
     def added_to(self, run: Backward, leaves: list[Tensor]) -> tuple[int | None, list[Tensor]]:
         """Return the loss of a later backward that added to what one had brought to some leaves,

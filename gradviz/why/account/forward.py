@@ -162,7 +162,7 @@ class Forward:
                 continue
             (prediction,), (target,) = tracked, [t for t in given if not t.requires_grad]
             shape, of = target.shape or (), prediction.shape or ()
-            if len(shape) < 2 or shape[:1] != (1,) or shape[1:] != of[1:] or of[0] < 2:
+            if not _is_one_row_of(shape, of):
                 continue
             fields = {
                 "call": self.words.at(call),
@@ -212,3 +212,12 @@ class Forward:
         maker = self.facts.maker.get(other.id)
         detached = maker.inputs[:1] if maker is not None and maker.function == "detach" else ()
         return detached == (own.id,) and bool(own.requires_grad) and not other.requires_grad
+
+
+def _is_one_row_of(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    """Say whether a shape is that of a batch of one, beside a batch of more.
+
+    >>> _is_one_row_of((1, 3), (8, 3)), _is_one_row_of((8, 3), (8, 3)), _is_one_row_of((1,), (8,))
+    (True, False, False)
+    """
+    return len(shape) >= 2 and shape[0] == 1 and shape[1:] == batch[1:] and batch[0] >= 2

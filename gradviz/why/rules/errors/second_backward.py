@@ -41,17 +41,16 @@ def made_once(failure: Failure) -> Explanation | None:
     others = other_leaves(failure, node, leaves)
     place = place_of_binding(failure, maker)
     makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
-    if leaves and all(is_without_name(failure, leaf, place) for leaf in leaves):
-        key = "once_result"
-    elif learning:
-        key = "once_learning"
-    elif not others:
-        key = "once_alone"
-    else:
-        key = "once" if moved else "once_unmoved"
+    unnamed = bool(leaves) and all(is_without_name(failure, leaf, place) for leaf in leaves)
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        key,
+        "once_result"
+        if unnamed
+        else "once_learning"
+        if learning
+        else "once_alone"
+        if not others
+        else ("once" if moved else "once_unmoved"),
         calls=[place, *makers] if others and moved and not learning else [place],
         also_at=[first, failure.call],
         tensors=leaves,

@@ -21,7 +21,9 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
         return None
     return case.answer(
         Cause.EXTRA_GRADIENT,
-        _form(extra),
+        ("added_to_three" if extra.third and extra.factor else "added")
+        if extra.form == "added"
+        else ("factor" if extra.other else "weight"),
         calls=extra.calls,
         tensor_ids=[extra.loss, *(t.id for t in extra.leaves)],
         loss=case.words.name(extra.loss),
@@ -33,13 +35,6 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
         behind=extra.behind,
         third=extra.third,
     )
-
-
-def _form(extra: Extra) -> str:
-    """Return the form of the answer."""
-    if extra.form == "added":
-        return "added_to_three" if extra.third and extra.factor else "added"
-    return "factor" if extra.other else "weight"
 
 
 def with_added(case: Case, found: Explanation) -> Explanation | None:
