@@ -442,8 +442,10 @@ class Facts:
         first, found = min(self.backward_calls, default=0), set[int]()
         for e in self.writes:
             before, after = self.around(e)
+            new_memory = before.storage_id != after.storage_id  # w.data = other
             late = e.call_id > first and e.call_id not in self.backward_calls
-            if late and has_moved(before, after) and after.storage_id is not None:
+            moved = new_memory or has_moved(before, after)
+            if late and moved and after.storage_id is not None:
                 found.add(after.storage_id)
         return found
 

@@ -147,10 +147,49 @@ def _dim_of(call: ast.Call) -> int | None:
     return int(values[0]) if len(values) == 1 else None
 
 
+def texts_near(source: Source) -> set[str]:
+    """Return the texts in quotes in the file or cell of a recorded call."""
+    statement = _statement(_as_it_stands(source))
+    nodes = () if statement is None else ast.walk(_module_of(statement))
+    constants = (n.value for n in nodes if isinstance(n, ast.Constant))
+    return {value for value in constants if isinstance(value, str)}
+
+
 def names_read(source: Source) -> set[str]:
     """Return the names that the statement of a recorded call reads or writes in place."""
     names = (dotted(n) for n in _nodes_at(source) if isinstance(n, (ast.Name, ast.Attribute)))
     return {name for name in names if name}
+
+
+def argument_read_again(wrote: Source, read: Source) -> str | None:
+    """Return the variable that one statement hands to a call and does not give a new value, and
+    that a later one of the same function reads, with nothing between that binds it anew; None where
+    there is none, or several."""
+    first, second = _statement(_as_it_stands(wrote)), _statement(_as_it_stands(read))
+    if first is None or second is None or scope_of(first.parent) is not scope_of(second.parent):
+        return None
+    if second.lineno <= first.lineno:
+        return None
+    handed = {
+        dotted(a)
+        for n in ast.walk(first)
+        if isinstance(n, ast.Call)
+        for a in n.args
+        if isinstance(a, ast.Name)
+    }
+    again = {n.id for n in ast.walk(second) if isinstance(n, ast.Name) and not _is_bound(n)}
+    bound = {
+        name
+        for name, binder in bindings(scope_of(first.parent))
+        if first.lineno <= binder.lineno < second.lineno
+    }
+    found = (handed & again) - bound - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_bound(name: ast.Name) -> bool:
+    """Tell whether a name only gets a value where it stands."""
+    return isinstance(name.ctx, ast.Store) and not isinstance(name.parent, ast.AugAssign)  # type: ignore[attr-defined]
 
 
 def _second(name: str, binder: Any) -> Second | None:
@@ -172,6 +211,12 @@ def _statement(source: Source) -> Any:
     found = (statement_at(File.for_filename(name), source.line) for name in names)
     there = [statement for statement in found if statement and _is_of(statement, source)]
     return there[0] if len(there) == 1 else None
+
+
+def _as_it_stands(source: Source) -> Source:
+    """Return the line of a call with the text that stands there, whatever the call is called."""
+    inner = source.frames[:1]
+    return source._replace(line=inner[0].line, code=inner[0].code) if inner else source
 
 
 def _is_of(statement: Any, source: Source) -> bool:

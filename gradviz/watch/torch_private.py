@@ -85,6 +85,13 @@ def backward_hooks(module: torch.nn.Module) -> list[Any]:
     return list(getattr(module, "_backward_hooks", {}).values())
 
 
+def module_hooks(module: torch.nn.Module) -> list[Any]:
+    """Return the functions that a call of a module runs before or after its forward, and those
+    that its backward calls."""
+    kinds = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+    return [hook for kind in kinds for hook in getattr(module, kind, {}).values()]
+
+
 def is_custom(node: Any) -> bool:
     """Tell whether the node belongs to a ``torch.autograd.Function``, in Python or in C++."""
     return (

@@ -257,7 +257,29 @@ def _of_gradients(bare: Bare) -> Explanation:
         if bare.recording is not None:  # it says what there was
             return explain_case(Case((), bare.names, None, bare.recording, proven), None)
         raise GradvizError(say("magic.nothing_found"))
-    return max(answers, key=lambda answer: max(answer[0].cause.level, answer[1]))[0]
+    gravest = max(answers, key=lambda answer: max(answer[0].cause.level, answer[1]))[0]
+    return _observed(gravest) if _wants_no_gradient(bare, gravest) else gravest
+
+
+def _wants_no_gradient(bare: Bare, told: Explanation) -> bool:
+    """Say whether an answer is that no backward ran, and nothing in the program shows that one was
+    to run: no optimizer, no ``.grad`` that was read, no backward in its code."""
+    if told.form != "none_recorded" or bare.recording is None or bare.looked:
+        return False
+    has_optimizer = bool(of_kind(bare.names.values(), torch.optim.Optimizer))
+    read_grads = any(look.attribute == "grad" for _, look in bare.recording.looked_at())
+    calls_it = bool(Statements.of(bare.recording).calls("backward"))
+    return not (has_optimizer or read_grads or calls_it)
+
+
+def _observed(told: Explanation) -> Explanation:
+    """Return an answer as what is so, and nobody may have wondered at; after what is odd beside
+    it."""
+    first, *rest = (*told.odd, told.verdict)
+    more = (*told.more, *rest)
+    return told._replace(
+        verdict=first, mend=say("bare.if_wanted"), more=more, odd=(), is_observed=True
+    )
 
 
 def _wider(answer: Explanation | None, other: Explanation | None) -> Explanation | None:

@@ -133,7 +133,8 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
 
 def with_parts(names: Mapping[str, Any]) -> dict[str, Any]:
     """Return variables, and after them what their objects hold of modules, optimizers, trained
-    leaves and states that no variable holds itself: of an agent ``agent.encoder``.
+    leaves and states that no variable holds itself: of an agent ``agent.encoder``; of a module
+    the optimizers alone.
 
     Example:
         >>> agent = types.SimpleNamespace(net=torch.nn.Linear(2, 1), size=2)
@@ -143,10 +144,13 @@ def with_parts(names: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(names)
     known = set(map(id, found.values()))
     for name, owner in list(names.items())[:WIDTH]:
-        if name.startswith("_") or name in _HISTORY or not _is_plain(owner):
+        of_module = issubclass(type(owner), torch.nn.Module) and not is_of_torch(type(owner))
+        if name.startswith("_") or name in _HISTORY or not (of_module or _is_plain(owner)):
             continue
         own = set[int]()  # what the owner holds under two names may be meant as two
         for part, value in _parts(owner):
+            if of_module and not issubclass(type(value), torch.optim.Optimizer):
+                continue  # what else a module holds is told as its part
             again = id(value) in own and issubclass(type(value), torch.nn.Module)
             if (again or id(value) not in known) and _is_asked_about(value):
                 known.add(id(value))

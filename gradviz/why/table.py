@@ -291,7 +291,6 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, STAYS, shared_snapshot.shared_with_frozen),
     Rule(SILENT, STAYS, leftover_grad.leftovers),
     Rule(SILENT, SOME | STAYS, only_off.only_off),
-    Rule(SILENT, STAYS, batch_norm.statistics),
     # freezes without effect
     Rule(SILENT, STAYS, freeze_without_effect.without_effect),
     Rule(SILENT, STAYS, freeze_without_effect.on_data),
@@ -319,10 +318,13 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, SOME, hooks.changed_in_module),
     Rule(SILENT, KEPT, graph_kept.sums_kept),
     Rule(SILENT, KEPT, graph_kept.lists_kept),
+    # what the running statistics do explains no weight that stays, and no gradient
+    Rule(SILENT, STAYS, batch_norm.statistics),
     # what is wrong with the numbers
     Rule(SILENT, NAN | SOME, broken_on_the_way.broken_on_the_way),
     Rule(SILENT, SOME, not_logits.not_logits),
     Rule(SILENT, SOME, changed_before_read.second_name_overwritten),
+    Rule(SILENT, SOME, changed_before_read.argument_overwritten),
     Rule(SILENT, SOME, changed_before_read.written_past_autograd),
     Rule(SILENT, SOME, result_unused.thrown_away),
     Rule(SILENT, SOME, partly_zero.partly_flat),

@@ -671,6 +671,9 @@ ENTRY = {
     "numbers_with_gradient": "{n} trainable {n:parameter|parameters}: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
     "none_reached": "{n} trainable {n:parameter|parameters} ({names}): 0 reached.",
     # optimizers
+    "with_str_keys": "{kind} (whose keys are strings: str(key))",
+    "of_containers": "{kind}, of {inner} each",
+    "as_container": "{path} as {kind}",
     "not_held": "No optimizer that is known here holds {names}.",
     "not_held_by": "No optimizer that is known here holds {names}, so no step moves {n:it|them}. Made without {n:it|them}: {made:list}. If {names} {n:is|are} to learn: hand {n:it|them} to the optimizer there too, or {optimizer}.add_param_group(). If {n:it is|they are} to stay, nothing is wrong.",
     "does_not_hold": "{optimizers} does not hold {names}.",
@@ -801,6 +804,7 @@ BARE = {
     "raised": "It raised {error}",
     "raised_at": "{place}: it raised {error}",
     # what the failing line can do where a gradient may well be None
+    "if_wanted": "if gradients are wanted: call backward() on the loss.",
     "skip": "where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
     "frozen_skip": "if it is meant to stay as it is, leave it out in that line: if p.requires_grad. {first:cap}",
     "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
@@ -881,6 +885,10 @@ ZERO_PHRASE = {
     "softmax_of_one": "{function}() there runs over a dimension of size 1: its result is the same whatever goes in.",
     "saturated": "The output of {function}() is exactly {ends} where a gradient arrived: it is saturated, and its slope is 0.",
     "saturated_inside": "The softmax inside {function}() is saturated: exactly 0 or 1 in this dtype.",
+    "nearest": "With mode='nearest' {function}() takes the element nearest to each place: a small move of the place changes nothing, so its derivative to the places is 0.",
+    "mend_nearest": "mode='bilinear': its result changes with the place.",
+    "outside": "Its derivative to the places is 0 with mode='nearest', and where the places lie outside of what is looked up.",
+    "mend_outside": "mode='bilinear', and places within -1 to 1.",
     "padding": "All indices there are padding_idx, whose row learns nothing.",
     "chose_other": "{function}() took the other value everywhere.",
     # what to write instead
@@ -902,6 +910,8 @@ ZERO_PHRASE = {
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
     "of_zeros": "What arrived there was not zero; it is multiplied by {name}, which is all zeros: {place} made it, and nothing wrote it since.",
     "mend_of_zeros": "use there what was computed, in the place of the zeros with which it began.",
+    "part_unread": "It puts several results side by side, and only a part of them is read ({places:list}): a gradient comes back to that part alone, and zeros to the rest.",
+    "mend_part_unread": "if the rest is to learn: read that too. Of an RNN of several layers h[-1] is the state of the last one, which all layers lead to; h[0] is that of the first.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",
     "zero_factors": "Its gradient is multiplied by {factors:few}, {factors:which is|which are} all zeros.",
     "something_between": "What it sent was not zero, and only zeros arrived: likely, not proven, a hook on the tensor between (register_hook), a cast or a sum over what was broadcast made them.",
@@ -2127,6 +2137,11 @@ SILENT |= {
         why="{it} = {first} (line {line}) copies nothing: both names are one tensor. {reader:begin} reads the new numbers.",
         mend="write out of place (inplace=False, y = x + 1 for x += 1), or {it} = {first}.clone().",
     ),
+    (Cause.CHANGED_BEFORE_READ, "argument"): Answer(
+        verdict="{it} is not what it was: {code} wrote over it in place, by a {function} with inplace=True.",
+        why="{reader:begin} reads {it} after that, and gets the new numbers: a skip connection carries these, and sends its gradient through that {function}.",
+        mend="if {it} is to be added as it was: inplace=False in that {function}, or {it}.clone() for the call.",
+    ),
     (Cause.CHANGED_BEFORE_READ, "past_autograd"): Answer(
         verdict="{it} was written through {way}, past autograd: its values changed, and their gradient knows nothing of it.",
         why="{reader:begin} reads the new numbers, and its gradient goes back as if {writer} had not been there: that has no history.",
@@ -2449,6 +2464,9 @@ ACCOUNT = {
     "power_of_zero": "{call} has the exponent {exponent}, which is 0: the power is 1 everywhere, and multiplying by it changes nothing. If it is to weigh: another exponent.",
     "minus_itself": "{call} takes from {name} its own detached value: that is 0, with the gradient of {name} (so exp() of it is 1, with that gradient).",
     "divided_by_itself": "{call} divides {name} by its own detached value: that is 1, with the gradient of {name}'s logarithm.",
+    "hooks_passed_by": "No hook of {module} runs: {code} ({place}) calls its forward as a method, and hooks run around a call of the module alone. Write {instead} there.",
+    "backward_of_a_module": "{module}.backward ({place}) is never called: {module} is a module, and autograd differentiates what its forward computes. If {function}() is to give the gradient: a torch.autograd.Function with static forward(ctx, …) and backward(ctx, …), and {module}.apply(x) in the place of a call.",
+    "layer_repeated": "[{layer}] * {times} ({place}) is one layer, {times} times: all share its weights. If they are to have weights of their own: [{layer} for _ in range({times})].",
     "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
     "one_for_all": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{single:commas}]: all {n} rows with the same target. If each has its own: give {other} {n} rows, too.",
@@ -2633,12 +2651,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_MOVED, "in_list"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}. {lists:few}: a plain list or dict, where parameters() does not look.",
-        mend="if {n:it is|they are} to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
-    ),
-    (Cause.NOT_MOVED, "in_list_of_tensors"): Answer(
-        verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
-        why="the loss reaches {n:it|them}, others were stepped, and no recorded call wrote {n:it|them}. {lists:few}: a plain list or dict, where parameters() does not look.",
-        mend="if {n:it is|they are} to learn: nn.ParameterList or ParameterDict, before the optimizer is made.",
+        mend="if {n:it is|they are} to learn: {containers:list}, before the optimizer is made.",
     ),
     (Cause.LEFT_OUT, "left_out"): Answer(
         verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",

@@ -38,7 +38,7 @@ LOADED = (
     "gradviz.why.entry",
     "torch._dynamo",
 )
-LINE = re.compile(r"\bline (\d+)\b")
+LINE = re.compile(r"\bline\s+(\d+)\b")
 
 
 class Told(NamedTuple):

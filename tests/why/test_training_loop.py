@@ -888,7 +888,7 @@ def test_one_parameter_is_told_in_the_singular() -> None:
     """
     program = textwrap.dedent(program).lstrip("\n") + TRAIN
     one, two = (told(program.format(n=n)) for n in (1, 2))
-    assert one.form == two.form == "in_list_of_tensors"
+    assert one.form == two.form == "in_list"
     assert "no step moves it" in one.verdict
     assert "no step moves them" in two.verdict
     assert "if it is to learn" in one.mend

@@ -20,7 +20,7 @@ from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.loss_values import loss_values
-from gradviz.why.account.module_hooks import inputs_without_gradient
+from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
@@ -83,7 +83,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements).remarks()
     live = case.live_state
-    yield from inputs_without_gradient(live.facts, words, live.parts(), live.object_of)
+    parts = live.parts()
+    yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from Copies(case.facts, words, trained).remarks()
     yield from started_with_itself(case.facts, words)

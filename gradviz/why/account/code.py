@@ -11,6 +11,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Source
 from gradviz.graph.sites import INSTALLED, is_installed
 from gradviz.graph.training import line_of
+from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, function_node, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.loop_names import loop_names_rebound
@@ -40,6 +41,8 @@ class Code:
     def remarks(self) -> Iterator[Remark]:
         """Yield what is to be told of it."""
         yield from self.not_called()
+        yield from self.backward_of_a_module()
+        yield from self.one_layer_repeated()
         yield from self.made_in_vain()
         yield from self.loop_names()
         yield from self.never_read()
@@ -50,6 +53,40 @@ class Code:
             value = node.value
             if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED:
                 yield self._of_code("not_called", source_of(file, node))
+
+    def backward_of_a_module(self) -> Iterator[Remark]:
+        """Tell of modules whose class has a backward as a custom Function has, which nothing
+        calls."""
+        made = {ast.unparse(call.func) for _, call in self.statements.nodes(ast.Call)}
+        for file, node in self.statements.nodes(ast.ClassDef):
+            own = _backward_of(node) if node.name in made else None
+            if own is None or self._may_be_called(own):
+                continue
+            place = source_of(file, own)
+            yield self._of_code("backward_of_a_module", place, module=node.name, function=own.name)
+
+    def one_layer_repeated(self) -> Iterator[Remark]:
+        """Tell of lists of one new module times a number, handed to a container: it is that module
+        again and again."""
+        for file, node in self.statements.nodes(ast.BinOp):
+            sides = (node.left, node.right)
+            listed = next((s for s in sides if isinstance(s, ast.List) and len(s.elts) == 1), None)
+            if listed is None or not isinstance(node.op, ast.Mult) or not _is_of_layers(node):
+                continue
+            if not isinstance(listed.elts[0], ast.Call):
+                continue
+            times = ast.unparse(node.right if node.left is listed else node.left)
+            place = source_of(file, statement_or_head(node) or node)
+            layer = ast.unparse(listed.elts[0])
+            yield self._of_code("layer_repeated", place, layer=layer, times=times)
+
+    def _may_be_called(self, method: ast.FunctionDef) -> bool:
+        """Say whether a method backward ran, or the code calls a backward with arguments of
+        something that is no loss: it may be that one."""
+        ran = {c.co_firstlineno for c in self.statements.codes if c.co_name == method.name}
+        calls = (call for _, call in self.statements.calls(method.name))
+        others = (call for call in calls if "loss" not in ast.unparse(call.func).lower())
+        return method.lineno in ran or any(call.args for call in others)
 
     def made_in_vain(self) -> Iterator[Remark]:
         """Tell of class methods that were called on an object, and whose new object is thrown
@@ -125,6 +162,29 @@ class Code:
             fields,
             statements=(place, *(others or ())),
         )
+
+
+_CONTAINERS = ("ModuleList", "Sequential", "ParameterList")
+
+
+def _is_of_layers(node: Any) -> bool:
+    """Say whether a list is handed to a container of layers."""
+    around: Any = getattr(node, "parent", None)
+    around = around.parent if isinstance(around, ast.Starred) else around  # type: ignore[attr-defined]
+    return isinstance(around, ast.Call) and callee_of(around.func) in _CONTAINERS
+
+
+def _backward_of(kind: ast.ClassDef) -> ast.FunctionDef | None:
+    """Return the method backward of a module's class that takes a gradient and calls no backward
+    itself: one that is written as that of a custom Function."""
+    methods = {n.name: n for n in kind.body if isinstance(n, ast.FunctionDef)}
+    own = methods.get("backward")
+    is_module = any(ast.unparse(base).endswith("Module") for base in kind.bases)
+    if own is None or not is_module or "forward" not in methods:
+        return None
+    functions = (n.func for n in ast.walk(own) if isinstance(n, ast.Call))
+    starts = any(isinstance(f, ast.Attribute) and f.attr == "backward" for f in functions)
+    return None if starts or own.decorator_list or len(own.args.args) < 2 else own
 
 
 def _arguments(function: Any) -> list[ast.arg]:

@@ -1,35 +1,91 @@
-"""Backward hooks of modules that read the gradient of an input which needs none."""
+"""Hooks of modules that do not get what they wait for: a gradient of an input that has
+one, or a call of the module."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Source
 from gradviz.names.position import statement_or_head
-from gradviz.names.statements import code_of_function, function_node, source_of
+from gradviz.names.statements import Statements, code_of_function, function_node, source_of
 from gradviz.watch import torch_private
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
 
 
-def inputs_without_gradient(
+def hooks_of_modules(
     facts: Facts,
     words: Words,
     parts: Iterator[tuple[str, Any]],
     object_of: Callable[[Any], int | None],
+    statements: Statements,
 ) -> Iterator[Remark]:
-    """Tell of backward hooks that read the gradient of a module's input, where that requires no
-    grad: they get None.
+    """Tell of hooks of modules that do not get what they wait for.
 
     Args:
         facts: of the recording.
         words: what tensors and calls are called.
         parts: the modules, each with its name.
         object_of: gives the object id of a living tensor.
+        statements: the code that ran.
     """
+    every = list(parts)
+    passed = {
+        name: r
+        for name, part in every
+        if (r := _passed_by(facts, words, name, part, object_of, statements))
+    }
+    yield from passed.values()
+    rest = [(name, part) for name, part in every if name not in passed]
+    yield from _inputs_without_gradient(facts, words, rest, object_of)
+
+
+def _passed_by(
+    facts: Facts,
+    words: Words,
+    name: str,
+    part: Any,
+    object_of: Callable[[Any], int | None],
+    statements: Statements,
+) -> Remark | None:
+    """Tell of hooks of a module whose ``forward`` was called as a method: hooks run around a call
+    of the module only."""
+    hooks = torch_private.module_hooks(part)
+    own = {object_of(p) for p in part.parameters()} - {None} if hooks else set()
+    tensor = facts.graph.tensor
+    used = [c for c in facts.ordinary_calls if any(tensor[i].object_id in own for i in c.inputs)]
+    kind = type(part).__name__
+    called = {
+        facts.module_call[i].kind for c in used for i in facts.module_calls_around(c.module_call)
+    }
+    direct = [
+        (place, node, node.func.value)
+        for place, node in statements.calls("forward")
+        if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Call)
+    ]
+    if not used or kind in called or len(direct) != 1:
+        return None
+    place, node, owner = direct[0]
+    fields = {
+        "module": name,
+        "code": ast.unparse(node),
+        "place": words.line_of(place),
+        "instead": f"{ast.unparse(owner)}(…)",
+    }
+    return Remark(Weight.WEIGHTY, "hooks_passed_by", fields, statements=(place,))
+
+
+def _inputs_without_gradient(
+    facts: Facts,
+    words: Words,
+    parts: Sequence[tuple[str, Any]],
+    object_of: Callable[[Any], int | None],
+) -> Iterator[Remark]:
+    """Tell of backward hooks that read the gradient of a module's input, where that requires no
+    grad: they get None."""
     for name, part in parts:
         reading = [place for h in torch_private.backward_hooks(part) for place in _reads(h)]
         own = {object_of(p) for p in part.parameters(recurse=False)} if reading else set()

@@ -170,6 +170,11 @@ class Gradients(Zeros):
         alike = [c for c in calls if c.inputs and self.loss_key(c.inputs[0]) in keys]
         return alike[-1] if alike else None
 
+    def is_moved(self, asked: Asked) -> bool:
+        """Say whether a step moved it with the gradient that a backward brought it."""
+        states = self.states(asked)
+        return bool(states) and bool(self.training.sums_used.get(states[-1].object_id))
+
     def set_to_none(self, asked: Asked) -> Call | None:
         """Return the line of the program's own that set a .grad of zeros to None, where no backward
         filled it since."""

@@ -28,9 +28,9 @@ def untrained_by_others(gradients: Gradients, asked: Asked) -> bool:
 def kept_from_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between this loss and it, and another loss trains it."""
     cuts = gradients.flow.separating(asked.tensor_id)
+    runs = gradients.other_runs(asked)
     if not cuts:
         return None
-    runs = gradients.other_runs(asked)
     return gradients.answer(
         asked,
         Cause.KEPT_OFF,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import DETACHED, Facts
 from gradviz.graph.records import Call, Node
-from gradviz.names.written import Number, numbers_read
+from gradviz.names.written import Number, numbers_read, texts_near
 from gradviz.why.handed_on import KEEPING, computed, plain_name
 from gradviz.why.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
@@ -178,6 +178,15 @@ def _given_ones(facts: Facts, node: Node, call: Call) -> Reason | None:
     return Reason(why, say("zero.mend_softmax_of_one"))
 
 
+def _nearest(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a look-up of the nearest element: a small move of the place changes nothing."""
+    if not node.name.startswith("GridSampler") or call.source is None:
+        return None
+    if "nearest" not in texts_near(call.source):
+        return Reason(say("zero.outside"), say("zero.mend_outside"))
+    return Reason(say("zero.nearest", function=plain_name(call.function)), say("zero.mend_nearest"))
+
+
 def _padding(facts: Facts, node: Node, call: Call) -> Reason | None:
     """Tell of a lookup of nothing but the row that learns nothing."""
     if not node.name.startswith("Embedding"):
@@ -200,6 +209,7 @@ _REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
     _stairs,
     _one_sided,
     _saturated,
+    _nearest,
     _padding,
     _chooses,
 )

@@ -32,6 +32,9 @@ FACTORS = {
 }
 # where a slope can be 0
 FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")
+# what puts several values side by side, and multiplies none
+PARTS = frozenset({"__getitem__", "select", "narrow", "index_select"})
+JOINING = ("Stack", "Cat", "Unbind", "Split", "Select", "Slice", "Index")
 HOOK = "BackwardHookFunction"  # the node of a module's full backward hooks
 CAST = "ToCopy"
 # of a gradient that is there
@@ -506,6 +509,8 @@ class Zeros(Paths):
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
             return Reason(say("zero.flat"))
+        if (unread := self.part_unread(nodes)) is not None:
+            return unread
         if (made := self.made_of_zeros(nodes)) is not None:
             name, call = made
             place = self.words.at(call)
@@ -514,10 +519,24 @@ class Zeros(Paths):
             return Reason(say("zero.times", factors=names))
         return Reason(say("zero.sent_zeros"))
 
+    def part_unread(self, nodes: Sequence[Node]) -> Reason | None:
+        """Say that the only part of what was put side by side which is read is another one: the
+        zeros are for what stands beside it."""
+        call = self.graph.call.get(nodes[0].call_id) if len(nodes) == 1 else None
+        if call is None or not nodes[0].name.startswith(("Stack", "Cat")):
+            return None
+        readers = [c for i in call.outputs for c in self.facts.calls_reading.get(i, ())]
+        parts = [c for c in readers if plain_name(c.function) in PARTS and c.source is not None]
+        if not parts or len(parts) < len([c for c in readers if c.function != "size"]):
+            return None
+        places = list(dict.fromkeys(self.words.at(c) for c in parts))
+        return Reason(say("zero.part_unread", places=places), say("zero.mend_part_unread"))
+
     def made_of_zeros(self, nodes: Sequence[Node]) -> tuple[str, Call] | None:
         """Return the input of the only node's call that was made of zeros and never written, and
         what made it."""
-        call = self.graph.call.get(nodes[0].call_id) if len(nodes) == 1 else None
+        joins = any(node.name.startswith(JOINING) for node in nodes)
+        call = self.graph.call.get(nodes[0].call_id) if len(nodes) == 1 and not joins else None
         for tensor_id in call.inputs if call is not None else ():
             start = computed(self.facts, tensor_id)
             maker = self.facts.maker.get(start)

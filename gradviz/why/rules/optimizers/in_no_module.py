@@ -16,10 +16,12 @@ from gradviz.names.bindings import scope_of
 from gradviz.names.statements import makes_parameter, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
-from gradviz.words.speech import several
+from gradviz.words.speech import say, several
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
+
+DEPTH = 3  # how many plain lists and dicts, one inside the other, are looked into
 
 
 def in_no_module(case: Case, found: Explanation) -> Explanation | None:
@@ -45,8 +47,9 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         return _alone(case, names, new)
     told = case.answer(
         Cause.NOT_MOVED,
-        "in_list_of_tensors" if _are_members(new, places) else "in_list",
+        "in_list",
         tensor_ids=ids,
+        containers=_containers([*case.modules, *case.known_modules], set(lists), case),
         names=names,
         n=len(new),
         lists=lists,
@@ -138,33 +141,58 @@ def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, T
     return {i: state for i, state in states.items() if i not in parts}
 
 
-def _are_members(ids: Iterable[int], places: Mapping[int, tuple[str, str]]) -> bool:
-    """Say whether lists and dicts hold the parameters themselves, and not modules that have
-    them."""
-    listed = [places[i] for i in ids if i in places]
-    return all(path.removeprefix(container).count(".") == 1 for path, container in listed)
+def _containers(modules: Iterable[Any], lists: set[str], case: Case) -> list[str]:
+    """Return which container of torch can take the place of each of some plain lists and dicts."""
+    found = dict[str, str]()
+    for module in modules:
+        title = case.called.get(id(module)) or type(module).__name__
+        for path, value in _plain_containers(module, title):
+            if path in lists:
+                found.setdefault(path, say("entry.as_container", path=path, kind=_kind_for(value)))
+    return list(found.values())
+
+
+def _kind_for(container: Any, depth: int = DEPTH) -> str:
+    """Return what can take the place of a plain list or dict: by its form, of modules or of
+    parameters by what it holds."""
+    is_dict = isinstance(container, dict)
+    values = [*container.values()] if is_dict else [*container]
+    inner = next((v for v in values if isinstance(v, dict | list | tuple)), None)
+    of_modules = inner is not None or any(isinstance(v, torch.nn.Module) for v in values)
+    kind = f"nn.{'Module' if of_modules else 'Parameter'}{'Dict' if is_dict else 'List'}"
+    if is_dict and any(type(key) is not str for key in container):
+        kind = say("entry.with_str_keys", kind=kind)
+    if inner is None or not depth:
+        return kind
+    return say("entry.of_containers", kind=kind, inner=_kind_for(inner, depth - 1))
 
 
 def _in_plain_containers(module: Any, title: str) -> Iterator[tuple[int, tuple[str, str]]]:
     """Yield the parameters in plain lists and dicts of a module: identity, (path, that of the
     list)."""
+    for path, value in _plain_containers(module, title):
+        for inner, p in _parameters_in(value):
+            yield id(p), (f"{path}{inner}", path)
+
+
+def _plain_containers(module: Any, title: str) -> Iterator[tuple[str, Any]]:
+    """Yield the plain lists and dicts that a module and its parts hold, each with its path."""
     for path, part in module.named_modules():
         for name, value in list(vars(part).items()):
-            if name.startswith("_"):
-                continue
-            place = ".".join(filter(None, (title, path, name)))
-            for inner, p in _parameters_in(value):
-                yield id(p), (".".join(filter(None, (place, inner))), place)
+            if not name.startswith("_") and isinstance(value, dict | list | tuple):
+                yield ".".join(filter(None, (title, path, name))), value
 
 
-def _parameters_in(container: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what stands in a plain list or dict, and the parameters of modules there, by path."""
-    parts: Iterable[tuple[Any, Any]] = ()
-    if isinstance(container, dict):
-        parts = container.items()
-    elif isinstance(container, (list, tuple)):
-        parts = enumerate(container)
-    for key, one in parts:
-        inside = one.named_parameters() if isinstance(one, torch.nn.Module) else [("", one)]
+def _parameters_in(container: Any, depth: int = DEPTH) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in a plain list or dict, in those inside of it, and the parameters of
+    modules there, by path."""
+    pairs = container.items() if isinstance(container, dict) else enumerate(container)
+    for key, one in list(pairs):
+        if isinstance(one, dict | list | tuple):
+            inside = _parameters_in(one, depth - 1) if depth else iter(())
+        elif isinstance(one, torch.nn.Module):
+            inside = ((f".{name}", p) for name, p in one.named_parameters())
+        else:
+            inside = iter([("", one)])
         for name, p in inside:
-            yield ".".join(filter(None, (str(key), name))), p
+            yield f".{key}{name}", p

@@ -31,7 +31,8 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
     counted = calls_that_counted(asked)
     for name, layer, is_asked in frozen_norms(asked):
         ran = counted.get(asked.object_of(mean_of(layer)), [])
-        if (is_asked and (ran or layer.training)) or feeds_what_trains(asked, ran):
+        will_move = layer.training and not asked.training.moments  # a loop that ran left it alone
+        if (is_asked and (ran or will_move)) or feeds_what_trains(asked, ran):
             names.append(name)
             calls += ran
             in_train_mode = in_train_mode or layer.training

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import DETACHED
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Node, Tensor, Wrote
-from gradviz.names.written import Second, names_read, seconds_before
+from gradviz.names.written import Second, argument_read_again, names_read, seconds_before
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
 from gradviz.why.rules.silent.silent import Silent
@@ -56,6 +56,34 @@ class _Past(NamedTuple):
     way: Call
     result: Tensor
     read: Call
+
+
+def argument_overwritten(silent: Silent) -> Iterator[Explanation]:
+    """Tell of a variable that was handed to a call, written in place inside of it, and read by a
+    later line of the same function as if it were what it had been: a skip connection around a block
+    that begins with ``ReLU(inplace=True)``."""
+    for event in silent.facts.writes:
+        wrote = silent.graph.call[event.call_id]
+        before = silent.facts.maker.get(event.before_id)
+        if event.alias or wrote.function.endswith("_") or wrote.source is None or before is None:
+            continue  # what is called relu_ says so itself
+        if not _computes_in_place(silent, wrote, event):
+            continue
+        for call in silent.facts.calls_reading.get(event.after_id, ()):
+            name = argument_read_again(wrote.source, call.source) if call.source else None
+            if name is None or not _is_concerned(silent, call):
+                continue
+            yield silent.answer(
+                Cause.CHANGED_BEFORE_READ,
+                "argument",
+                subject=name,
+                calls=[wrote, call],
+                tensors=[event.after_id],
+                function=wrote.function,
+                code=(wrote.source.frames or (wrote.source,))[0].code,
+                reader=silent.words.line(call),
+            )
+            return
 
 
 def written_past_autograd(silent: Silent) -> Iterator[Explanation]:

@@ -79,17 +79,31 @@ def as_copied(asked: Asked, found: Explanation, gradients: Gradients) -> Explana
 def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:
     """Return answers, those of parameters as healthy that a cut keeps off this loss, and that
     have an optimizer which holds nothing that this loss trains: a generator's, where the
-    discriminator's loss is asked about."""
-    optimizers = [{case.ids.get(i) for i in held_by([o])} for o in case.known_optimizers]
+    discriminator's loss is asked about. Where nothing is asked in particular, also those that steps
+    move with another loss, while steps use this one too: each has what it is to learn from."""
     reached = {a.tensor_id for a, _ in told if gradients.reaches(a)}
-    apart = set[int | None]().union(*(held for held in optimizers if not held & reached))
+    apart = _held_apart(case, reached) if reached else set()
+    if not case.in_particular and _trains_something(gradients):
+        apart |= {a.tensor_id for a, _ in told if gradients.is_moved(a)}
     kept = [
         (a, kept_and_trained(gradients, a, e))
-        if e.form == "kept_from" and reached and a.tensor_id in apart
+        if e.form == "kept_from" and a.tensor_id in apart
         else (a, e)
         for a, e in told
     ]
     return kept if case.in_particular or not reached else at_rest(case, kept, gradients)
+
+
+def _held_apart(case: Losses, reached: set[int | None]) -> set[int | None]:
+    """Return what optimizers hold of which nothing is reached."""
+    optimizers = [{case.ids.get(i) for i in held_by([o])} for o in case.known_optimizers]
+    return set[int | None]().union(*(held for held in optimizers if not held & reached))
+
+
+def _trains_something(gradients: Gradients) -> bool:
+    """Say whether a step used what a backward of these losses brought."""
+    runs = (b.run for b in gradients.graph.backwards if not gradients.roots.isdisjoint(b.roots))
+    return not gradients.training.step_using.keys().isdisjoint(runs)
 
 
 def in_turn(told: Told, gradients: Gradients) -> Told:

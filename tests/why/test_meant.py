@@ -1,0 +1,253 @@
+"""What is meant is not told as a fault, and what stands beside it is found: each with programs that
+are alike and right."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+from typing import Any
+
+import pytest
+
+import gradviz as gv
+
+
+def told(program: str) -> Any:
+    """Return the bare answer to a program."""
+    code = "import copy, torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
+    code += textwrap.dedent(program)
+    name = f"meant_{abs(hash(code))}.py"
+    linecache.cache[name] = len(code), None, code.splitlines(True), name
+    names: dict[str, Any] = {}
+    with gv.record() as recording:
+        exec(compile(code, name, "exec"), names)
+    return gv.explain(recording=recording, names={n: v for n, v in names.items() if n[:2] != "__"})
+
+
+A2C = """
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.actor, self.critic = nn.Linear(3, 2), nn.Linear(3, 1)
+        self.actor_optim = torch.optim.SGD(self.actor.parameters(), lr=0.1)
+        self.critic_optim = torch.optim.SGD(self.critic.parameters(), lr=0.1)
+agent = Agent()
+for _ in range(3):
+    x, reward = torch.randn(8, 3), torch.randn(8)
+    advantage = reward - agent.critic(x).squeeze(-1)
+    critic_loss = advantage.pow(2).mean()
+    actor_loss = -(advantage.detach() * agent.actor(x).log_softmax(-1)[:, 0]).mean()
+    agent.critic_optim.zero_grad()
+    critic_loss.backward()
+    agent.critic_optim.step()
+    agent.actor_optim.zero_grad()
+    actor_loss.backward()
+    agent.actor_optim.step()
+"""
+
+
+def test_a_detach_between_two_losses_that_both_train_is_no_fault() -> None:
+    answer = told(A2C)
+    assert answer.cause == "healthy"
+    assert not answer.mend
+
+
+def test_optimizers_that_a_module_holds_are_known() -> None:
+    late = """
+    class Trainer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(3, 1)
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        def forward(self):
+            for _ in range(3):
+                self.net(torch.randn(4, 3)).pow(2).mean().backward()
+                {first}
+                {second}
+    trainer = Trainer()
+    trainer()
+    """
+    clear, step = "self.optimizer.zero_grad()", "self.optimizer.step()"
+    assert told(late.format(first=clear, second=step)).cause == "cleared_too_often"
+    assert told(late.format(first=step, second=clear)).cause == "healthy"
+
+
+TARGET = """
+online = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+target = copy.deepcopy(online).requires_grad_(False)
+optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
+for _ in range(4):
+    x = torch.randn(8, 3)
+    with torch.no_grad():
+        aim = target(x)
+    (online(x) - aim).pow(2).mean().backward()
+    {first}
+    {second}
+"""
+
+
+def test_statistics_of_a_target_explain_no_weight_that_stays() -> None:
+    clear, step = "optimizer.zero_grad()", "optimizer.step()"
+    assert told(TARGET.format(first=clear, second=step)).cause == "cleared_too_often"
+
+
+def test_no_backward_where_none_is_wanted_is_observed() -> None:
+    forward = "net = nn.Linear(2, 1)\nout = net(torch.ones(1, 2))\n"
+    assert told(forward).is_observed
+    wanted = forward + "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\noptimizer.step()\n"
+    assert not told(wanted).is_observed
+
+
+HOOKED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(()))
+    def forward(self, x):
+        return x * self.w
+net = Net()
+net.register_full_backward_hook(lambda module, into, out: None)
+x = torch.ones((), requires_grad=True)
+{call}.backward()
+"""
+
+
+def test_hooks_that_forward_as_a_method_passes_by() -> None:
+    assert "No hook of net runs" in str(told(HOOKED.format(call="net.forward(x)")))
+    assert "No hook" not in str(told(HOOKED.format(call="net(x)")))
+
+
+REVERSED = """
+class Reverse(nn.Module):
+    def forward(self, x):
+        return x.view_as(x)
+    def backward(self, g):
+        return -g
+net, reverse = nn.Linear(2, 1), Reverse()
+out = reverse(net(torch.ones(1, 2)))
+out.sum().backward()
+"""
+
+
+def test_a_module_with_a_method_called_backward() -> None:
+    assert "Reverse.backward" in str(told(REVERSED))
+    trainer = REVERSED.replace("return -g", "g.sum().backward()")
+    assert "Reverse.backward" not in str(told(trainer))
+    called = REVERSED + "reverse.backward(torch.ones(1))\n"
+    assert "Reverse.backward" not in str(told(called))
+
+
+@pytest.mark.parametrize("container", ["nn.Sequential(*{})", "nn.ModuleList({})"])
+def test_one_layer_times_a_number(container: str) -> None:
+    program = """
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = {layers}
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    net = Stack()
+    net(torch.ones(1, 2)).sum().backward()
+    """
+    one = told(program.format(layers=container.format("([nn.Linear(2, 2)] * 3)")))
+    assert "is one layer, 3 times" in str(one)
+    several = told(program.format(layers=container.format("[nn.Linear(2, 2) for _ in range(3)]")))
+    assert "is one layer" not in str(several)
+
+
+RECURRENT = """
+rnn = nn.{kind}(3, 4, num_layers=2)
+optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
+_, state = rnn(torch.randn(5, 2, 3))
+state = state[0] if isinstance(state, tuple) else state
+loss = state[{layer}].pow(2).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_layer_whose_state_nothing_reads(kind: str) -> None:
+    first = told(RECURRENT.format(kind=kind, layer=0))
+    assert first.cause == "zero_gradient"
+    assert "only a part of them is read" in first.why
+    assert told(RECURRENT.format(kind=kind, layer=-1)).cause == "healthy"
+
+
+WARP = """
+net = nn.Linear(2, 32)
+grid = net(torch.randn(1, 2)).tanh().view(1, 4, 4, 2) * 0.9
+out = F.grid_sample(torch.rand(1, 1, 6, 6), grid, mode="{mode}", align_corners=True)
+out.pow(2).sum().backward()
+"""
+
+
+def test_the_nearest_element_has_no_slope() -> None:
+    assert "mode='nearest'" in told(WARP.format(mode="nearest")).why
+    assert told(WARP.format(mode="bilinear")).cause == "healthy"
+
+
+PARAMETERS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(2, 1)
+        self.parts = {parts}
+    def forward(self, x):
+        return self.out(x * {use})
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "use", "container"),
+    [
+        ("[nn.Parameter(torch.ones(2))]", "self.parts[0]", "nn.ParameterList"),
+        ("{'a': nn.Parameter(torch.ones(2))}", "self.parts['a']", "nn.ParameterDict"),
+        ("[nn.Linear(2, 2)]", "self.parts[0](x)", "nn.ModuleList"),
+        ("{'a': nn.Linear(2, 2)}", "self.parts['a'](x)", "nn.ModuleDict"),
+        ("[{'a': nn.Parameter(torch.ones(2))}]", "self.parts[0]['a']", "nn.ModuleList"),
+    ],
+)
+def test_the_container_is_that_of_what_it_holds(parts: str, use: str, container: str) -> None:
+    answer = told(PARAMETERS.format(parts=parts, use=use))
+    assert answer.cause == "not_moved"
+    assert container in answer.mend
+
+
+def test_a_list_that_holds_itself_ends() -> None:
+    program = PARAMETERS.format(parts="[nn.Parameter(torch.ones(2))]", use="self.parts[0]")
+    program = program.replace("net = Net()", "net = Net()\nnet.parts.append(net.parts)")
+    assert told(program).cause == "not_moved"
+
+
+SKIP = """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rep = nn.Sequential(nn.ReLU(inplace={inplace}), nn.Linear(2, 2))
+    def forward(self, x):
+        {line}
+        return out + x
+torch.manual_seed(0)
+net, block = nn.Linear(2, 2), Block()
+block(net(torch.randn(4, 2))).sum().backward()
+"""
+
+
+def test_a_block_that_writes_over_its_own_skip_connection() -> None:
+    found = told(SKIP.format(inplace=True, line="out = self.rep(x)"))
+    assert found.form == "argument"
+    assert "x is not what it was" in found.verdict
+    for inplace, line in (
+        (False, "out = self.rep(x)"),
+        (True, "out = self.rep(x.clone())"),
+        (True, "out = x = self.rep(x)"),
+    ):
+        assert told(SKIP.format(inplace=inplace, line=line)).form != "argument", line
