@@ -38,6 +38,7 @@ SINGLE = 20  # weight of cards that all stand under each other
 NOTE = RowLook(theme.STATE_SIZE, theme.LEGEND_INK)
 BREAKS = ")]}=·→+("
 WHOLE = "AccumulateGrad"
+STOPPED = "✕"  # the sign of a backward that stopped, where there is no room for words
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
@@ -266,7 +267,8 @@ def arrow_look(number: int, arrow: Arrow, head: Card, how: Arrangement) -> OwnLo
         head: the card that it leads to.
         how: the arrangement of all pictures.
     """
-    text = _shown_label(arrow, head, how)
+    is_stopped = how.across and arrow.kind == "raise"  # cards of other states may be close by
+    text = STOPPED if is_stopped else _shown_label(arrow, head, how)
     label = _chip(text, theme.CHIPS[arrow.kind]) if text else ""
     return OwnLook(f"e{number}", arrow.kind, label, to_frame=arrow.to_frame)
 

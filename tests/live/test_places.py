@@ -242,3 +242,24 @@ def test_a_state_that_is_too_wide_at_the_places_of_all_is_drawn_at_its_own_on_a_
 
     for state in scenario.book()["states"]:
         assert not is_too_wide(state.get("narrow", state["svg"]), NARROW)
+
+
+def test_where_backward_stopped_between_two_cards_side_by_side_stands_a_sign() -> None:
+    """Words were wider than the room between the cards of all states, and lay over what they say."""
+
+    @explore(write=True)
+    def scenario(write: bool) -> None:
+        x = torch.tensor(1.0, requires_grad=True)
+        h = x * 1
+        out = h**2
+        if write:
+            h.add_(5)
+        out.backward()
+
+    shown = {write: scenario.set(write=write).state["svg"] for write in (False, True)}
+    assert ["✕" in svg for svg in shown.values()] == [False, True]
+    assert "backward raises here" not in shown[True]
+    assert "backward raises here" in scenario.figure.svg
+    together = Together()
+    together.add("", scenario.figure.scene)
+    assert "raises here" in together.svg(scenario.figure.scene, NARROW)
