@@ -166,16 +166,16 @@ class Notebook:
         """Return what ``gv.explain`` says of some expressions.
 
         Args:
-            words: the expressions, over the notebook's names, separated by spaces or commas.
+            words: the expressions, over the notebook's names, separated by spaces or commas; who
+                asks about ``w.grad`` asks about w.
 
         Raises:
             GradvizError: these are no expressions, one of them raised, or they cannot be explained.
         """
         parts = _expressions(words)
         try:
-            subjects = [
-                eval(compile(ast.Expression(part), MAGIC, "eval"), self.namespace) for part in parts
-            ]
+            parts = [self._owner_of_gradient(part) or part for part in parts]
+            subjects = [self._value(part) for part in parts]
         except Exception as error:
             error_text = f"{type(error).__name__}: {error}"
             wanted = say("magic.wanted")
@@ -186,6 +186,17 @@ class Notebook:
             recording = None  # a later backward was not recorded
         known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
         return explain(*subjects, recording=recording, names=known)
+
+    def _owner_of_gradient(self, expression: ast.expr) -> ast.expr | None:
+        """Return ``w`` of ``w.grad``, where that is a tensor."""
+        if not isinstance(expression, ast.Attribute) or expression.attr != "grad":
+            return None
+        owner = expression.value
+        return owner if issubclass(type(self._value(owner)), torch.Tensor) else None
+
+    def _value(self, expression: ast.expr) -> Any:
+        """Return what an expression gives, over the notebook's names."""
+        return eval(compile(ast.Expression(expression), MAGIC, "eval"), self.namespace)
 
     def why(self) -> Explanation:
         """Explain the error that stands, post-mortem like ``%debug``, or what the newest loss does.

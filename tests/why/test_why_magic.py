@@ -327,6 +327,14 @@ def test_asking_about_one_thing_equals_explain(
     assert shown(shell, f"%gradviz why {words}") == [expected]
 
 
+def test_asking_about_a_gradient_is_asking_about_its_tensor(shell: InteractiveShell) -> None:
+    shell.run_cell("%%gradviz\nout = net(a.detach()); out.sum().backward()")
+    for tensor in ("a", "out", "net.weight"):  # None, a result's, and one that is there
+        (told,) = shown(shell, f"%gradviz why {tensor}.grad")
+        assert told == shown(shell, f"%gradviz why {tensor}")[0]
+        assert told.startswith(f"{tensor}.grad is ")
+
+
 def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -> None:
     shown(shell, "%%gradviz" + NO_GRAD)
     told = shown(shell, "%gradviz why")
