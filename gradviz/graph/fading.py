@@ -67,6 +67,19 @@ class Fading:
         read = [self.operations.weight[i] for i in self.operations.reads_weights[at]]
         return any("lora_B" in other.name and other.fate is Fate.SOME for other in read)
 
+    def cancels(self, weight: Weight) -> bool:
+        """Say whether a parameter gets zeros because what several operations sent it cancels out,
+        as that of a last bias where a loss compares two outputs of one network."""
+        if weight.fate is not Fate.ZERO or weight.object_id is None:
+            return False
+        by_op = self.operations.filled_from.get(weight.object_id, {})
+        last = max((one.run for sents in by_op.values() for one in sents), default=-1)
+        return any(one.norm > 0.0 for sents in by_op.values() for one in sents if one.run == last)
+
+    def is_no_alarm(self, weight: Weight) -> bool:
+        """Say whether zeros are nothing to look into: they come so at the start, or by a sum."""
+        return self.is_at_start(weight) or self.cancels(weight)
+
     @cached_property
     def broken_at(self) -> NodeRan | None:
         """The first node that sent nan or inf though neither arrived at it; None: none did so, or

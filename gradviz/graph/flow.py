@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.facts import Facts, code_of
-from gradviz.graph.records import Call, Cut, GradientEdge, Graph, NodeKind, Tensor, Wrote
+from gradviz.graph.records import Call, Cut, CutReason, GradientEdge, Graph, NodeKind, Tensor, Wrote
 
 REENTRANT = "CheckpointFunction"  # reentrant checkpoint: torch's, and those made after it
 End = tuple[int, int]  # where a gradient arrives: a node, and which of its outputs
@@ -209,3 +209,16 @@ def is_deepcopy(call: Call) -> bool:
     if call.function == "__deepcopy__":
         return True
     return call.function in ("data", "clone") and "deepcopy" in code_of(call)
+
+
+def in_reentrant_checkpoint(cut: Cut, graph: Graph) -> bool:
+    """Say whether a reentrant checkpoint cut, because none of its inputs asked for gradient."""
+    return cut.reason is CutReason.NO_GRAD and cuts_of_checkpoint(cut, graph) == {CutReason.NO_GRAD}
+
+
+def cuts_of_checkpoint(cut: Cut, graph: Graph) -> set[CutReason]:
+    """Return why the reentrant checkpoint of a cut cut; nothing of another call."""
+    call = graph.call[cut.call_id]
+    if not call.function.startswith(REENTRANT) or not call.grad_mode:
+        return set()
+    return {c.reason for c in graph.cuts if c.call_id == call.id}

@@ -439,12 +439,35 @@ class Operations:
         for i in (*(i for op in self.all for i in op.reads), *copied):
             state = self.graph.tensor[i]
             is_leaf = state.is_leaf and state.requires_grad
-            if is_leaf and not (self.graph.modules and self._is_computed(i)):
+            if is_leaf and not (self.graph.modules and self._is_input(i)):
                 yield i
 
+    def _is_input(self, tensor_id: int) -> bool:
+        """Say whether a leaf beside a model is an input of it and no parameter: it was computed, or
+        its values go into a model, it is no nn.Parameter, and the optimizers that are known are
+        there for others."""
+        if self._is_computed(tensor_id):
+            return True
+        object_id = self.graph.tensor[tensor_id].object_id
+        held, free = self.graph.held, self.graph.free
+        return bool(held) and object_id not in (*held, *free) and object_id in self._goes_in
+
+    @cached_property
+    def _goes_in(self) -> set[int]:
+        """The ids of the objects whose values go into a call of a model with parameters."""
+        models = {module.id for module in self.graph.modules if module.parameters}
+        goes_in = [False] * len(self.all)
+        found = set[int]()
+        for op in reversed(self.all):
+            outermost = [*self.facts.module_calls_around(op.call.module_call)][-1:]
+            is_in = any(self.facts.module_call[i].module_id in models for i in outermost)
+            goes_in[op.at] = is_in or any(goes_in[user] for user in self.users[op.at])
+            if goes_in[op.at]:
+                found.update(self.graph.tensor[i].object_id for i in op.reads)
+        return found
+
     def _is_computed(self, tensor_id: int) -> bool:
-        """Say whether a leaf was computed from other tensors, and made one by a flag: beside a
-        model such a leaf is an input of it, not a parameter."""
+        """Say whether a leaf was computed from other tensors, and made one by a flag."""
         at = self.source_of(tensor_id)
         return at is not None and bool(self.all[at].reads)
 

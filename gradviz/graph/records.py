@@ -485,8 +485,9 @@ class Graph:
 
     Every field is a sequence of the record of the same name. ``roots`` are ids of the tensors that
     the graph was asked for, in that order. ``held`` are ids of objects that an optimizer has, as
-    far as one is known. ``notes`` are of whatever was left out; ``gradviz.words.notes.note_text``
-    words them.
+    far as one is known; ``free`` of nn.Parameters that stand in no module that ran, of those that
+    lived when the recording ended. ``notes`` are of whatever was left out;
+    ``gradviz.words.notes.note_text`` words them.
 
     >>> Graph().to_json() == Graph.from_json(Graph().to_json()).to_json()
     True
@@ -507,6 +508,7 @@ class Graph:
         "backwards": Backward,
         "notes": Note,
         "held": int,
+        "free": int,
     }
 
     def __init__(
@@ -526,6 +528,7 @@ class Graph:
         backwards: Sequence[Backward] = (),
         notes: Iterable[Note] = (),
         held: Iterable[int] = (),
+        free: Iterable[int] = (),
     ) -> None:
         given = locals()
         for field, record in self.FIELDS.items():
@@ -550,6 +553,7 @@ class Graph:
     backwards: Sequence[Backward]
     notes: tuple[Note, ...]
     held: tuple[int, ...]
+    free: tuple[int, ...]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -630,7 +634,8 @@ class Graph:
             if data.get("gradviz") != 1:
                 raise ValueError(f"format {data.get('gradviz')!r}")
             fields: dict[str, Any] = {}
-            data.setdefault("held", [])  # written before there was such a field
+            for later in ("held", "free"):  # written before there was such a field
+                data.setdefault(later, [])
             for field, record in cls.FIELDS.items():
                 if record is Event:
                     kinds = {k.__name__: k for k in typing.get_args(Event)}

@@ -333,7 +333,7 @@ class Names:
     def _called(self, site: Site, root: Root) -> str:
         """Return what a site calls a root module: the variable there, else a global one, else its
         class."""
-        return getattr(self._of_module.get(site), "callee", None) or root.hint or root.kind
+        return root.hint or getattr(self._of_module.get(site), "callee", None) or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:
         """Tell which statement called a module, and how the call is written there."""

@@ -50,7 +50,7 @@ from gradviz.watch.walk import without_collector
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gradviz.watch.backward import Run
     from gradviz.watch.entries import (
@@ -132,6 +132,7 @@ class Assembled:
         self.names = name(calls, recorder)
         self._inside = recorder.modules.inside()
         self.held = list(recorder.modules.held)
+        self.free = list(recorder.modules.free)
         self.last = {
             id(e[1]): i
             for i, e in enumerate(self.log)
@@ -474,8 +475,13 @@ class Replay:
             events=self.events,
             backwards=backwards,
             notes=self.whole.notes,
-            held=sorted({self.objects[o] for o in self.whole.held if o in self.objects}),
+            held=self._known(self.whole.held),
+            free=self._known(self.whole.free),
         )
+
+    def _known(self, objects: Iterable[Object]) -> list[int]:
+        """Return the ids of those objects that have one."""
+        return sorted({self.objects[one] for one in objects if one in self.objects})
 
     def _roots(self) -> list[int]:
         """Return what a backward started from; without one, tracked results that nothing used."""

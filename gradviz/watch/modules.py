@@ -45,6 +45,7 @@ class Modules:
         # of each of them, at its last step, the parameters that were met: it may be gone later
         self.stepped: dict[weakref.ref[Any], list[Object]] = {}
         self.held: list[Object] = []  # of the parameters of optimizers, those that were met
+        self.free: list[Object] = []  # nn.Parameters that were met, and stand in no root
         self.last: ModuleRun | None = None  # the outermost call seen last
         self._called: dict[int, Called] = {}
 
@@ -163,17 +164,25 @@ class Modules:
 
     def take_variables(self, variables: Iterable[tuple[str, torch.nn.Module]]) -> None:
         """Let global variables name the roots that they hold. What stands around a root and called
-        it in a method of its own, as ``agent.act(x)`` calls ``self.actor``, is a root in its place.
+        it in a method of its own, as ``agent.act(x)`` calls ``self.actor``, or is a list that holds
+        it, is a root in its place.
 
         Args:
             variables: each with its name.
         """
         for name, module in variables:
             root = next((root for root in self.roots if root.module() is module), None)
-            if root is None and self._called_by(module):
+            if root is None and (self._called_by(module) or self._holds_roots(module)):
                 root = self._root(module, ())
             if root is not None and root.hint is None:
                 root.hint = name
+
+    def _holds_roots(self, module: torch.nn.Module) -> bool:
+        """Say whether a module is a list or dict of modules, and roots stand below it."""
+        if type(module) not in (torch.nn.ModuleList, torch.nn.ModuleDict):
+            return False
+        below = {id(one) for one in module.modules()}
+        return any(id(root.module()) in below for root in self.roots)
 
     def _called_by(self, module: torch.nn.Module) -> bool:
         """Say whether a method of a module's class called a root that stands below it."""
@@ -198,6 +207,19 @@ class Modules:
             else:
                 parameters = tuple(self._of_dead(root, p, held) for p in root.tree.parameters)
                 root.tree = root.tree._replace(parameters=parameters)
+
+        self.free = self._outside()
+
+    def _outside(self) -> list[Object]:
+        """List the living nn.Parameters that a recorded call met, and that stand in no root."""
+        inside = {p.known for root in self.roots for p in root.tree.parameters}
+        return [
+            own
+            for own in list(self.objects.by_id.values())
+            if own not in inside
+            and (tensor := own()) is not None
+            and torch_private.is_parameter(tensor)
+        ]
 
     def _met_in(self, optimizers: list[Any]) -> list[Object]:
         """List the parameters of optimizers that a recorded call met."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
-from gradviz.graph.flow import REENTRANT
+from gradviz.graph.flow import cuts_of_checkpoint, in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Graph
 from gradviz.words.speech import say
 
@@ -140,25 +140,12 @@ def asks_for_graph(call: Call) -> bool:
     return any(re.search(r"\bcreate_graph\s*=\s*True\b", text) for text in _texts_of(call))
 
 
-def in_reentrant_checkpoint(cut: Cut, graph: Graph) -> bool:
-    """Say whether a reentrant checkpoint cut, because none of its inputs asked for gradient."""
-    return cut.reason is CutReason.NO_GRAD and _of_checkpoint(cut, graph) == {CutReason.NO_GRAD}
-
-
 def is_wrapped_result(cut: Cut, graph: Graph) -> bool:
     """Say whether a reentrant checkpoint was given what asks for gradient, and made a float tensor
     without: then the function returned it inside of something else."""
     output = graph.tensor.get(cut.output_id)
     made_float = output is not None and (output.dtype or "").startswith(("float", "bfloat"))
-    return made_float and CutReason.CUSTOM_NON_DIFFERENTIABLE in _of_checkpoint(cut, graph)
-
-
-def _of_checkpoint(cut: Cut, graph: Graph) -> set[CutReason]:
-    """Return why the reentrant checkpoint of a cut cut; nothing of another call."""
-    call = graph.call[cut.call_id]
-    if not call.function.startswith(REENTRANT) or not call.grad_mode:
-        return set()
-    return {c.reason for c in graph.cuts if c.call_id == call.id}
+    return made_float and CutReason.CUSTOM_NON_DIFFERENTIABLE in cuts_of_checkpoint(cut, graph)
 
 
 def in_sample(cut: Cut, graph: Graph) -> bool:

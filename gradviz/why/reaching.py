@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import torch
 
 from gradviz.graph.facts import Facts, grouped
-from gradviz.graph.flow import REENTRANT
+from gradviz.graph.flow import REENTRANT, in_reentrant_checkpoint
 from gradviz.graph.operations import Operations
 from gradviz.graph.records import Cut, GradvizError, Graph, NodeKind, Tensor
 from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.units import Expansion
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
-from gradviz.why.messages import in_reentrant_checkpoint
 from gradviz.why.paths import Paths
 from gradviz.why.tables import (
     FEW,

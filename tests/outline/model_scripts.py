@@ -158,16 +158,25 @@ def run(
 
 def modules_of(namespace: Namespace) -> dict[str, nn.Module]:
     """The modules that a script has under a name and that are no part of another, by name."""
-    found = {name: value for name, value in namespace.items() if isinstance(value, nn.Module)}
+    found = {name: value for name, value in _values(namespace) if isinstance(value, nn.Module)}
     inner = {id(part) for value in found.values() for part in value.modules() if part is not value}
     return {name: value for name, value in found.items() if id(value) not in inner}
+
+
+def _values(namespace: Namespace) -> Iterator[tuple[str, Any]]:
+    """Go through what a script has under a name, and through the attributes of objects of its own
+    classes, such as an agent or a trainer, each with its name."""
+    for name, value in namespace.items():
+        yield name, value
+        if type(value).__module__ == "__main__" and not isinstance(value, nn.Module):
+            yield from ((f"{name}.{key}", one) for key, one in vars(value).items())
 
 
 def named_parameters(namespace: Namespace) -> dict[str, torch.Tensor]:
     """Every parameter of a script once, by the path that a person would write.
 
-    Without prefix if the script has one module. Parameters that the script holds by name come last;
-    in a script without a module they are its leaves.
+    Without prefix if the script has one module. Parameters that the script holds by name come last:
+    beside a module the nn.Parameters, and what an optimizer has, else all leaves.
     """
     modules = modules_of(namespace)
     pairs: list[tuple[str, torch.Tensor]] = []
@@ -175,10 +184,12 @@ def named_parameters(namespace: Namespace) -> dict[str, torch.Tensor]:
         prefix = f"{name}." if len(modules) > 1 else ""
         pairs += [(prefix + path, p) for path, p in module.named_parameters()]
         pairs += [(prefix + path, p) for path, p in _in_plain_lists(module)]
+    held = in_an_optimizer(namespace)
     pairs += [
         (name, value)
-        for name, value in namespace.items()
-        if isinstance(value, nn.Parameter if modules else torch.Tensor)
+        for name, value in _values(namespace)
+        if isinstance(value, torch.Tensor)
+        and (not modules or isinstance(value, nn.Parameter) or id(value) in held)
         and value.is_leaf
         and value.requires_grad
     ]
@@ -225,7 +236,7 @@ def states(namespace: Namespace) -> dict[str, str]:
 
 def in_an_optimizer(namespace: Namespace) -> set[int]:
     """The ids of the parameters that an optimizer of the script, or of a trainer, holds."""
-    values = list(namespace.values())
+    values = [value for _, value in _values(namespace)]
     for value in namespace.values():
         values += getattr(value, "optimizers", [])
     return {

@@ -91,3 +91,87 @@ def test_zeros_from_one_call_of_several_are_no_alarm() -> None:
     """The penalty sends zeros to the last bias, and the other terms of the loss something else."""
     assert "zeros" not in rows("wgan_gp")
     assert all(p.grad.any() for p in made("wgan_gp")[1]["D"].parameters())
+
+
+# --- what the next twelve told --------------------------------------------------------------------
+
+
+@cache
+def with_a_fault(name: str, old: str, new: str) -> Drawn:
+    source = read(name)
+    assert source.count(old) == 1
+    return drawn(source.replace(old, new), f"{name}.py")
+
+
+def told(picture: Drawn) -> str:
+    return Picture(picture.svg).headline.text
+
+
+def test_every_backward_is_told_and_derivatives_in_one_line() -> None:
+    said = headline("vqgan")
+    assert "vq_loss.backward() vqgan.py line" in said
+    assert "gan_loss.backward() vqgan.py line" in said
+    assert "autograd.grad of perceptual_rec_loss and g_loss: fills no .grad" in said
+
+
+def test_of_each_backward_it_tells_the_parameter_that_belongs_to_no_model() -> None:
+    assert "self.log_alpha ✓" in headline("sac")
+    assert "self.critic_target 0 of" not in headline("sac")  # frozen: told once
+    assert sum("p_targ" in title for title in titles("sac")) <= 1
+
+
+def test_inputs_whose_derivatives_are_taken_are_no_parameters() -> None:
+    assert headline("physics_informed").startswith("9 parameters: all 9 get a gradient")
+    assert "0 of 9" not in rows("physics_informed")
+
+
+def test_a_free_parameter_that_goes_into_a_model_is_one_though_no_optimizer_has_it() -> None:
+    source = (
+        "import torch\nfrom torch import nn\nmodel = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))\n"
+        "prompt = nn.Parameter(torch.randn(2, 4))\n"
+        "opt = torch.optim.SGD(model.parameters(), 0.1)\n# %% the recorded cell\n"
+        "loss = model(prompt * 2).mean()\nloss.backward()\nopt.step()\n"
+    )
+    said = told(drawn(source, "prompt.py"))
+    assert said.startswith("5 parameters: 5 get a gradient ✓, 1 of these in no optimizer")
+    assert "prompt" in said
+    assert told(
+        drawn(
+            source.replace("nn.Parameter(", "(").replace("2, 4))", "2, 4, requires_grad=True))"),
+            "input.py",
+        )
+    ).startswith("4 parameters: all 4")
+
+
+def test_zeros_that_come_of_a_sum_are_no_alarm() -> None:
+    """Both outputs of one network are compared: what they send to its last bias cancels out."""
+    assert not made("triplet")[1]["model"].embedding_net.fc3.bias.grad.any()
+    assert "model.embedding_net.fc3.bias what its uses send cancels out" in headline("triplet")
+    assert "zeros" not in rows("triplet")
+
+
+def test_what_a_hook_cut_off_is_an_arrow_between_two_closed_models() -> None:
+    picture = with_a_fault("distillation_hooks", "] = output", "] = output.detach()")
+    assert "detach distillation_hooks.py line" in told(picture)
+    cut = [arrow for arrow in picture.fitted.outline.arrows if arrow.kind == "cut"]
+    cards = picture.fitted.outline.cards
+    ends = [(cards[a.tail].rows[0].left[0].text, cards[a.head].rows[0].left[0].text) for a in cut]
+    assert ends == [("s_logits = student(images)", "adapters.{0..2}")]
+
+
+def test_models_that_one_line_calls_have_the_names_of_their_variables() -> None:
+    assert {"model", "model_fine"} <= {*titles("nerf")}
+    left_out = with_a_fault("nerf", "grad_vars += list(model_fine.parameters())\n", "")
+    assert "gets a gradient, and no optimizer has it: model_fine" in told(left_out)
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad=True:UserWarning")
+def test_a_checkpoint_that_ran_without_recording_is_told_as_one() -> None:
+    picture = with_a_fault("checkpointed", "use_reentrant=False", "use_reentrant=True")
+    assert "reentrant checkpoint: none of its inputs requires grad" in told(picture)
+    assert "no_grad" not in told(picture) + picture.svg
+    assert "72 get none" in told(picture)
+
+
+def test_a_class_is_named_whole_or_not_at_all_where_several_are_counted() -> None:
+    assert "×5 Bl…" not in rows("checkpointed")

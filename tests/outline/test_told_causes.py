@@ -198,14 +198,22 @@ def test_autograd_grad_is_no_backward() -> None:
     assert "loss.backward() case.py line 26:" in said
 
 
+LOOP = "for layer in layers:\n    x = layer(x)\n    x = torch.relu(x)\nloss = x.pow(2).mean()\nloss.backward()"
+
+
 def test_several_modules_behind_one_variable_have_its_name_once() -> None:
-    setup = "layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))\nx = torch.randn(4, 8)"
-    step = "for layer in layers:\n    x = layer(x)\n    x = torch.relu(x)\nloss = x.pow(2).mean()\nloss.backward()"
-    picture = of(setup, step)
+    setup = "layers = [nn.Linear(8, 8) for _ in range(4)]\nx = torch.randn(4, 8)"
+    picture = of(setup, LOOP)
     assert any(
         line.startswith("layer ×") for card in Picture(picture.svg).cards for line in card.lines
     )
     assert "{layer" not in picture.fitted.source
+
+
+def test_a_list_of_modules_that_nobody_calls_names_those_that_a_loop_calls() -> None:
+    setup = "layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))\nx = torch.randn(4, 8)"
+    lines = [line for card in Picture(of(setup, LOOP).svg).cards for line in card.lines]
+    assert any(line.startswith("layers.{1..3} ×3") for line in lines)
 
 
 GAN = (

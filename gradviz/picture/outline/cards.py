@@ -30,7 +30,7 @@ from gradviz.picture.outline.units import (
 )
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
-from gradviz.words.words import Words, reason_of
+from gradviz.words.words import Words
 
 CODE = 40  # characters of code in a title
 ALL_NAMED = 3  # modules of a card that begins and ends with the same one
@@ -196,7 +196,11 @@ class Cards:
         rows = []
         for cut in self._copied_out.get(place, ()):
             name = self.operations.graph.tensor[cut.input_id].code_name or say("label.unnamed")
-            fields = {"reason": reason_of(cut), "place": self.causes.where(cut), "name": name}
+            fields = {
+                "reason": self.causes.reason(cut),
+                "place": self.causes.where(cut),
+                "name": name,
+            }
             short = say("outline.copied_out_short", **fields)
             span = Span(say("outline.copied_out", **fields), shorter=(short,))
             rows.append(Row(Tone.LOST, (span,), "", Rail.NONE))
@@ -318,7 +322,11 @@ class Cards:
         for cut in cuts:
             told.setdefault(self.expansion.told(cut), []).append(cut)
         for same in told.values():
-            place, reason, lost = self.causes.where(same[0]), reason_of(same[0]), self.losing(*same)
+            place, reason, lost = (
+                self.causes.where(same[0]),
+                self.causes.reason(same[0]),
+                self.losing(*same),
+            )
             text = say("outline.cut_at", reason=reason, place=place)
             if not place:
                 text = say("outline.cut", reason=reason)
@@ -404,7 +412,8 @@ class Cards:
             return self._titled(self.short(first), self._with_folded(grey, unit), shape)
         if len(calls) > 1:
             grey = say("outline.times_kind", n=len(calls), kind=first.kind)
-            return self._titled(self._range(calls), self._with_folded(grey, unit), shape)
+            shorter = (grey, say("outline.times", n=len(calls)))
+            return self._titled(self._range(calls), self._with_folded(grey, unit), shape, shorter)
         grey = first.kind
         others = self.expansion.calls_beside(first)
         code = visible(first.code, CODE) if first.code else ""
@@ -413,7 +422,8 @@ class Cards:
             grey = say("outline.call_of", kind=first.kind, k=number, n=len(others))
             short = say("outline.call_short", k=number, n=len(others))
             counted = say("outline.kth_call", k=number)
-            title = code or self.short(first)
+            is_parameter = not first.path and self._written(first) == self.short(first)
+            title = self.short(first) if is_parameter else code or self.short(first)
             grey_text = self._with_folded(grey, unit)
             return self._titled(title, grey_text, shape, (grey, short, counted))
         name = self._written(first) if not first.path else self.short(first)
@@ -436,6 +446,9 @@ class Cards:
         """Return a call of a root module as the user wrote it, with what it is bound to."""
         if call.source is None or call.code is None:
             return self.short(call)
+        root = self.operations.graph.modules[call.module_id].name
+        if not call.code.startswith(f"{root}("):  # a parameter of a function: ``fn(x)``
+            return root
         return call.source.code or call.code
 
     def _same_module(self, one: ModuleCall, other: ModuleCall) -> bool:
@@ -452,8 +465,11 @@ class Cards:
         names = [c.path.rpartition(".")[2] or self.short(c) for c in calls]
         prefix = around.pop() if len(around) == 1 else ""
         outer = prefix and self._relative(calls[0].module_id, prefix)
+        if not prefix and calls[0].path and self.short(calls[0]) != calls[0].path:
+            outer = self._range(calls)  # of a list of modules
         grey = say("outline.side_by_side", n=len(calls))
-        return self._titled(outer or enumerated([*dict.fromkeys(names)]), grey, "")
+        shorter = (say("outline.times", n=len(calls)),)
+        return self._titled(outer or enumerated([*dict.fromkeys(names)]), grey, "", shorter)
 
     def _range(self, calls: list[ModuleCall]) -> str:
         """Return the name of several modules: "h.{0..4}", or "experts.{0,1,3}"."""
@@ -485,7 +501,13 @@ class Cards:
             short = path.removeprefix(f"{prefix}.")
             if not self._means_another(module_id, short, path, inside):
                 return short
-        return path
+        return self._in_a_list(module_id, path)
+
+    def _in_a_list(self, module_id: int, path: str) -> str:
+        """Return a path below a list or dict of modules, which nobody calls, with the name of that:
+        a number alone tells nothing."""
+        root = self.operations.graph.modules[module_id]
+        return f"{root.name}.{path}" if root.kind in ("ModuleList", "ModuleDict") else path
 
     def _means_another(self, module_id: int, short: str, path: str, inside: list[str]) -> bool:
         """Say whether a shortened path is also what another module is called."""
@@ -628,7 +650,9 @@ class Cards:
         ]
         terms = self._terms(unit)
         grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
-        return self._titled(name or code or grey, visible(grey, LONG_CODE), self._trend(last))
+        shorter = () if terms else tuple(functions[-1:])
+        grey = visible(grey, LONG_CODE)
+        return self._titled(name or code or grey, grey, self._trend(last), (grey, *shorter))
 
     def _trend(self, start: Operation) -> str:
         """Return the value of a loss; where its iteration stands for others, from the first on."""
@@ -798,7 +822,7 @@ class Cards:
             told.setdefault(self.expansion.told(cut), []).append(cut)
         rows = []
         for same in told.values():
-            fields = {"reason": reason_of(same[-1]), "place": self.causes.where(same[-1])}
+            fields = {"reason": self.causes.reason(same[-1]), "place": self.causes.where(same[-1])}
             text = say("outline.cut_inside", **fields)
             if len(unit.calls) > 1:
                 text = say("outline.cut_in_each", n=len(unit.steps or unit.calls), **fields)
@@ -932,7 +956,7 @@ class Cards:
         name = self.name_of(link.tail)
         if link.is_cut:
             cut = link.cuts[0]
-            fields = {"name": name, "reason": reason_of(cut)}
+            fields = {"name": name, "reason": self.causes.reason(cut)}
             texts = [say("outline.skip_cut", place=p, **fields) for p in self._places_of(cut)]
             span = Span(texts[0], shorter=(*texts[1:], *self._cut_shorter(cut)))
             return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
@@ -969,11 +993,11 @@ class Cards:
         """Return the words of a cut for where there is less room. What comes first is left."""
         place, call = self.causes.where(cut), self.operations.graph.call[cut.call_id]
         if not place or call.source is None:
-            return (say("outline.cut", reason=reason_of(cut)),)
+            return (say("outline.cut", reason=self.causes.reason(cut)),)
         source = self.expansion.switch_of(cut) or call.source
         line = say("label.line", line=source.line)
-        long = say("outline.cut_at", reason=reason_of(cut), place=place)
-        return long, say("outline.cut_in_line", line=line, reason=reason_of(cut))
+        long = say("outline.cut_at", reason=self.causes.reason(cut), place=place)
+        return long, say("outline.cut_in_line", line=line, reason=self.causes.reason(cut))
 
     # --- arrows and frames ------------------------------------------------------------------------
 
@@ -1005,7 +1029,7 @@ class Cards:
         told = {self.expansion.told(cut): cut for cut in (first, *cuts)}
         by_place: dict[str, list[str]] = {}
         for cut in told.values():
-            by_place.setdefault(self.causes.where(cut), []).append(reason_of(cut))
+            by_place.setdefault(self.causes.where(cut), []).append(self.causes.reason(cut))
         chips = tuple(
             say("outline.cut_at", reason=enumerated(reasons), place=place)
             if place

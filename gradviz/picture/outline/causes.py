@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
+from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Call, Cut, ModuleCall
@@ -161,9 +162,18 @@ class Causes:
         way = ways.pop() if len(ways) == 1 else ""
         return first, *self.at(place, inside[0], way)
 
+    def reason(self, cut: Cut) -> str:
+        """Return the word for why a gradient path ends: of a checkpoint that ran without recording,
+        the checkpoint, as no code of the user's says no_grad."""
+        if in_reentrant_checkpoint(cut, self.operations.graph):
+            return say("outline.reentrant")
+        return reason_of(cut)
+
     def _mechanism(self, cut: Cut) -> str:
         """Tell why a gradient path ends; of a function that has no derivative, which one it is."""
-        reason, at = reason_of(cut), self.operations.of_call.get(cut.call_id)
+        reason, at = self.reason(cut), self.operations.of_call.get(cut.call_id)
+        if in_reentrant_checkpoint(cut, self.operations.graph):
+            return say("outline.cut_by_checkpoint", reason=reason)
         if cut.reason in QUIET and at is not None:
             return say("outline.cut", reason=self.switched_off_by(at))
         if cut.reason not in BY_FUNCTION or at is None:

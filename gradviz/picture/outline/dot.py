@@ -493,7 +493,8 @@ def _spans(each: Row, room: int) -> str:
 
 
 def _widths(texts: Sequence[str], fonts: Sequence[SpanLook]) -> float:
-    return sum(width_of(text, look) + 6 for text, look in zip(texts, fonts, strict=True))
+    pairs = zip(texts, fonts, strict=True)
+    return sum(width_of(text, look) + 6 for text, look in pairs if text)
 
 
 def _joined(texts: Sequence[str], fonts: Sequence[SpanLook]) -> str:

@@ -234,6 +234,10 @@ class Fitting:
         yield from self.narrower(plan)
         plan = replace(plan, said_above=False)
         yield from self.narrower(plan)
+        fewer = self._without_averages(plan.units)
+        if fewer != plan.units:
+            plan = replace(plan, units=fewer)
+            yield from self.narrower(plan)
         while (units := fold_one(self.cards(plan))) is not None:
             plan = replace(plan, units=units)
             if self.guess(plan) > HEIGHT:
@@ -244,7 +248,7 @@ class Fitting:
     def _in_column(self) -> Iterator[Plan]:
         """Go through ever smaller plans of one column: at last neighbours become rows, whatever
         became of them."""
-        units = without_inputs(self.gathering.units)
+        units = self._without_averages(without_inputs(self.gathering.units))
         plan = Plan(units, said_above=False, in_column=True)
         most = (HEIGHT - HEADING + BETWEEN) / (TITLE + BETWEEN)  # cards of a title alone
         for smaller in (fold_one, self._listed):
@@ -253,6 +257,11 @@ class Fitting:
                     yield plan
                 plan = replace(plan, units=more)
         yield plan
+
+    def _without_averages(self, units: list[Unit]) -> list[Unit]:
+        """Leave out what no loss uses, as an average of the weights after a step, but where it is
+        all that there is."""
+        return [u for u in units if not self.gathering.can_be_left_out(u)] or units
 
     def _listed(self, cards: Cards) -> list[Unit] | None:
         """Make rows of neighbours: of the hundreds of a training loop many at once."""
@@ -272,6 +281,8 @@ class Fitting:
             plan = replace(plan, units=without_inputs(plan.units))
         if self.guess(plan) > HEIGHT:
             plan = replace(plan, said_above=False)
+        if self.guess(plan) > HEIGHT:
+            plan = replace(plan, units=self._without_averages(plan.units))
         for matters in (False, True):
             while self.guess(plan) > HEIGHT:
                 units = fold_one(self.cards(plan), even_if_it_matters=matters)

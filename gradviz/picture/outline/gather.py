@@ -394,9 +394,13 @@ class Gathering:
         return list(found.values())
 
     def _is_noise(self, unit: Unit) -> bool:
+        """Say whether a card is nothing to look at: it can be left out, and moves no parameter."""
+        return self.can_be_left_out(unit) and not self._writes_weights(unit)
+
+    def can_be_left_out(self, unit: Unit) -> bool:
         """Say whether a card is an evaluation, or an average, that nothing else has to do with:
-        nobody lost a gradient by it, it moves no parameter, and the reader did not ask for it."""
-        if not unit.ops or not self._is_aside(unit) or self._writes_weights(unit):
+        nobody lost a gradient by it, and the reader did not ask for it."""
+        if not unit.ops or not self._is_aside(unit):
             return False
         lost = any(
             w.fate is Fate.NONE and self.operations.should_get(w)
@@ -418,8 +422,20 @@ class Gathering:
         """Say whether a card uses what others made, data apart, or they what it made: others of
         those that are drawn."""
         inside = {*unit.ops}
-        ends = self.operations.users_of(inside) | self.operations.sources_of(inside)
+        ends = self.operations.users_of(inside) | {s for at in inside for s in self._behind(at)}
         return not ends - inside <= self.expansion.data | self.expansion.iterations.left_out
+
+    def _behind(self, at: int) -> Iterator[int]:
+        """Go through the operations that made what one read, through what stands on an arrow."""
+        todo = [*self.operations.all[at].sources]
+        while todo:
+            source = todo.pop()
+            if source is None:
+                continue
+            if source in self.expansion.looked_through:
+                todo += self.operations.all[source].sources
+            else:
+                yield source
 
     def _is_aside(self, unit: Unit) -> bool:
         """Say whether no loss has what a card computes where no gradient is recorded: an

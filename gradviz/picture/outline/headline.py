@@ -19,7 +19,6 @@ from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import Unit
 from gradviz.words.notes import iterations_text, note_text
 from gradviz.words.speech import say
-from gradviz.words.words import reason_of
 
 CAUSES = 3  # that are told, by how many parameters they cost
 OTHERS = 2  # skips that send a gradient, before one that does not is told from them
@@ -131,14 +130,30 @@ class Heading:
             return []
         lines: dict[Hashable, list[tuple[Backward, tuple[Span, ...]]]] = {}
         for backward in backwards:
-            filled = () if backward.kind == "grad" else tuple(self._modules_in(backward.run))
+            filled = () if backward.kind == "grad" else self._filled(backward.run)
             line = backward.kind, self._named(backward), tuple(span.text for span in filled)
             lines.setdefault(line, []).append((backward, filled))
-        told = []
+        told, grads = [], []
         for same in lines.values():
             first, filled = same[0]
-            told.append((Span(self._called(first, len(same))), *filled))
-        return told[:CAUSES]
+            if first.kind == "grad":
+                grads.append((first, len(same)))
+            else:
+                told.append((Span(self._called(first, len(same))), *filled))
+        left = len(told) - CAUSES
+        more = [(Span(say("outline.more_backwards", n=left)),)] if left > 0 else []
+        return [*told[:CAUSES], *more, *self._grads(grads)]
+
+    def _grads(self, found: list[tuple[Backward, int]]) -> list[tuple[Span, ...]]:
+        """Tell of what only derivatives were taken of, in one line."""
+        if len(found) == 1:
+            return [(Span(self._called(*found[0])),)]
+        losses = list(dict.fromkeys(self._named(backward)[0] for backward, _ in found))
+        return [(Span(say("outline.grads_of", losses=losses)),)] if losses else []
+
+    def _filled(self, run: int) -> tuple[Span, ...]:
+        """Tell what one of several backwards did; what is frozen has a line of its own."""
+        return tuple(self._modules_in(run, told_frozen=True))
 
     def _named(self, backward: Backward) -> tuple[str, str]:
         """Return the name of a loss, and where its backward was called."""
@@ -166,37 +181,47 @@ class Heading:
             found.append((Span(text),))
         return found[:CAUSES]
 
-    def _modules_in(self, run: int) -> list[Span]:
-        spans = []
+    def _modules_in(self, run: int, told_frozen: bool = False) -> list[Span]:
+        """Tell what each model got in a run, and the parameters that belong to none.
+
+        Args:
+            told_frozen: whether another line names the models that are frozen.
+        """
         if not self.operations.graph.modules:
             n = sum(self._got_in(weight, run) for weight in self.weights)
             return [Span(say("outline.all_of", n=n, total=len(self.weights)), "cut")]
-        none: list[Span] = []
+        spans, none = list[Span](), list[Span]()
         for module in self.operations.graph.modules:
             weights = [w for w in self.weights if w.module_id == module.id]
-            n = sum(self._got_in(weight, run) for weight in weights)
-            total = len(weights)
-            if not total:
+            if not weights or (told_frozen and all(w.fate is Fate.FROZEN for w in weights)):
                 continue
-            if n and all(self._only_zeros(weight, run) for weight in weights):
-                fields = {"module": module.name, "n": n, "total": total}
-                spans.append(Span(say("outline.module_gets_zeros", **fields), "cut"))
-            elif n:
+            if any(self._got_in(weight, run) for weight in weights):
                 spans.append(Span(self._some_in(module.name, weights, run), "cut"))
             else:
-                none.append(Span(self._none_in(module.id, module.name, total)))
+                none.append(Span(self._none_in(module.id, module.name, len(weights))))
+        spans += self._alone_in(run)
         if spans and len(none) > NAMED:
             none = [Span(say("outline.others_get_none", n=len(none)))]
         return [*spans, *none]
 
+    def _alone_in(self, run: int) -> list[Span]:
+        """Name the parameters that got something in a run and that belong to no model."""
+        got = [w for w in self.weights if w.module_id is None and self._got_in(w, run)]
+        names = list(dict.fromkeys(w.name for w in got if w.name))
+        if not names or len(names) > NAMES:
+            return []
+        return [Span(say("outline.alone_get", names=names), "cut")]
+
     def _some_in(self, name: str, weights: list[Weight], run: int) -> str:
         """Count the parameters of a model that got something in a run, and tell to what it was
         added."""
-        n, losses = sum(self._got_in(w, run) for w in weights), self._added_to(weights, run)
-        if losses:
-            fields = {"module": name, "n": n, "total": len(weights), "losses": losses}
+        n, total = sum(self._got_in(w, run) for w in weights), len(weights)
+        if all(self._only_zeros(weight, run) for weight in weights):
+            return say("outline.module_gets_zeros", module=name, n=n, total=total)
+        if losses := self._added_to(weights, run):
+            fields = {"module": name, "n": n, "total": total, "losses": losses}
             return say("outline.module_gets_more", **fields)
-        return say("outline.module_gets", module=name, n=n, total=len(weights))
+        return say("outline.module_gets", module=name, n=n, total=total)
 
     def _added_to(self, weights: list[Weight], run: int) -> list[str]:
         """Name the other losses whose gradients were still in ``.grad`` of all of these parameters
@@ -313,12 +338,16 @@ class Heading:
         for fate, key in ((Fate.ZERO, "zero"), (Fate.VANISHED, "vanished")):
             groups: dict[Hashable, list[Weight]] = {}
             for weight in self.weights:
-                if weight.fate is fate and not self.fading.is_at_start(weight):
+                if weight.fate is fate and not self.fading.is_no_alarm(weight):
                     groups.setdefault(self.causes.fading_line(weight), []).append(weight)
             ranked = sorted(groups.values(), key=lambda weights: -len(weights))
             for weights in ranked[:CAUSES]:
                 start = Span(say(f"fades.{key}", n=len(weights)), "strong")
                 lines.append((start, *self.causes.faded_at(weights), *self._whose(weights)))
+        if cancelled := [weight for weight in self.weights if self.fading.cancels(weight)]:
+            names = name_of(self.places.of_weights(cancelled))
+            spans = Span(say("outline.names", names=names), "name"), Span(say("outline.cancels"))
+            lines.append((Span(say("fades.zero", n=len(cancelled))), *spans))
         if n := sum(map(self.fading.is_at_start, self.weights)):
             text = say("outline.normal_at_start")
             lines.append((Span(say("fades.zero", n=n)), Span(text)))
@@ -411,7 +440,10 @@ class Heading:
             "last": list(dict.fromkeys(name_of(link.head) for link, _ in same)),
         }
         return say(
-            "outline.harmless_cut", reason=reason_of(cut), place=self.causes.where(cut), **names
+            "outline.harmless_cut",
+            reason=self.causes.reason(cut),
+            place=self.causes.where(cut),
+            **names,
         )
 
     def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:

@@ -177,12 +177,24 @@ class Links:
             return
         elif source in self.owner:  # also what only cuts, where a module is nothing else
             if source not in self.expansion.data:
-                yield self.owner[source], cut or self._left_behind(source, tensor_id)
+                cut = cut or self._left_behind(source, tensor_id) or self._leaving(source)
+                yield self.owner[source], cut
         elif source in self.expansion.looked_through:
             through = self.operations.all[source]
             for further, before in zip(through.reads, through.sources, strict=True):
                 for tail, cut_before in self._origins(through, further, before):
                     yield tail, cut_before or cut
+
+    def _leaving(self, source: int) -> Cut | None:
+        """Return the cut by which a value left the card that made it, as what a hook keeps of a
+        module's output."""
+        op = self.operations.all[source]
+        if source not in self.expansion.looked_through or op.sources[0] is None:
+            return None
+        if self.owner.get(op.sources[0]) != self.owner[source]:
+            return None
+        cut = self.operations.facts.cut_of.get((op.call.id, op.reads[0]))
+        return cut or self._leaving(op.sources[0])
 
     def _left_behind(self, source: int, tensor_id: int) -> Cut | None:
         """Return the cut of a result that carries no gradient, where a loss used no other one of

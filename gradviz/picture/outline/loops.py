@@ -109,14 +109,12 @@ class Loops:
         return unit.parent, *own, self._is_quiet(unit), self.runs_of(unit)
 
     def _of_operation(self, op: Operation) -> tuple[Hashable, ...]:
+        if self.expansion.is_quiet(op):  # an average of all parameters, whatever they are
+            return (True,)
         tensor = self.operations.graph.tensor
         weights = [self.operations.weight[i] for i in self.operations.reads_weights[op.at]]
         fates = tuple((w.fate if w.fate not in GOT else None, w.held) for w in weights)
-        is_quiet = self.expansion.is_quiet(op)
-        if is_quiet and op.at not in self.operations.feeding:  # an average of all parameters
-            return frozenset(fates), is_quiet
-        of_weights = tuple(w.shape for w in weights)
-        return tuple(tensor[i].shape for i in op.makes), of_weights, fates, is_quiet
+        return tuple(tensor[i].shape for i in op.makes), tuple(w.shape for w in weights), fates
 
     def _is_quiet(self, unit: Unit) -> bool:
         return all(self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops)

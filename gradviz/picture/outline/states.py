@@ -270,6 +270,10 @@ class States:
 
     def _zero_row(self, zero: list[Weight], total: int) -> Row:
         """Tell of parameters that get only zeros; it is no alarm where that is how they start."""
+        if all(map(self.expansion.fading.cancels, zero)):
+            text = say("outline.zero_cancels", n=len(zero), total=total)
+            short = say("outline.zero_cancels_short", n=len(zero), total=total)
+            return Row(Tone.OFF, (Span(text, shorter=(short,)),), "", Rail.COMES)
         if not all(map(self.expansion.fading.is_at_start, zero)):
             return self._count("zero", Tone.ALARM, Rail.COMES, zero, total)
         text = say("outline.zero_at_start", n=len(zero), total=total)
@@ -402,15 +406,17 @@ class States:
                 mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
                 if mine:
                     norms.append(self.operations.norm_of_sent(mine))
+            if not norms:  # what only derivatives were taken of fills nothing
+                continue
             loss = self.loss_name(run)
             text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
-            norm = figure(root_of_squares(norms)) if norms else ""
+            norm = figure(root_of_squares(norms))
             found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
         fed = self._fed(unit)
         lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):
             is_told = backward.run in runs or self._line_of(backward.run) in lines
-            if fed >> place & 1 and not is_told:
+            if fed >> place & 1 and not is_told and backward.kind != "grad":
                 loss = self.loss_name(backward.run)
                 text = say("outline.none_from", total=total, loss=loss)
                 found.append(Row(Tone.OFF, (Span(text),), "", Rail.COMES))
@@ -551,7 +557,7 @@ class States:
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
         for key in ("nan", "zero", "vanished"):
             weights: list[Weight] = getattr(state, key)
-            if weights and not all(map(self.expansion.fading.is_at_start, weights)):
+            if weights and not all(map(self.expansion.fading.is_no_alarm, weights)):
                 bad = say(f"alarm_count.{key}", n=len(weights), total=total)
                 return Row(Tone.ALARM, left, "", Rail.COMES, bad)
         if state.elsewhere and not state.here:

@@ -261,7 +261,21 @@ class Expansion:
         quiet = [self.is_quiet(all_ops[at]) for at in ops]
         if all(quiet):
             return False
-        return any(at in self.cuts_at for at in ops)
+        inside = {*ops}
+        return any(at in self.cuts_at and not self._leaves(at, inside) for at in ops)
+
+    def _leaves(self, at: int, inside: set[int]) -> bool:
+        """Say whether what an operation cut off is used outside of a module call alone, as what a
+        hook keeps of its output, and costs no parameter its gradient: the arrow from the call to
+        its user shows that."""
+        users = self.operations.users[at]
+        costs = any(cut in self._costly for cut in self.cuts_at[at])
+        return bool(users) and inside.isdisjoint(users) and not costs
+
+    @cached_property
+    def _costly(self) -> set[Cut]:
+        """The cuts that cost a parameter its gradient."""
+        return {cut for cuts in self.operations.causes_of.values() for cut in cuts}
 
     def _is_uneven(self, call_id: int) -> bool:
         """Say whether some modules below a call get gradients and others beside them none. Of an
@@ -390,11 +404,18 @@ class Expansion:
 
     def _closed(self, call_id: int, parent: int | None) -> list[Unit]:
         """List what stands for a closed module call: itself, or, where it is nothing but a list of
-        equal modules, these."""
+        equal modules and called once, these."""
         children = self.tree.children.get(call_id, ())
         kinds = {self.tree.call[i].kind for i in children}
+        call = self.tree.call[call_id]
+        once = len(self.tree.calls_of[call.module_id, call.path]) == 1
         only = not self.tree.own.get(call_id) and len(children) > 1 and len(kinds) == 1
-        if only and not self.asked.is_strict and all(self.tree.children.get(i) for i in children):
+        if (
+            once
+            and only
+            and not self.asked.is_strict
+            and all(self.tree.children.get(i) for i in children)
+        ):
             self.is_list.add(call_id)
             return [Unit(Kind.CALL, self.tree.below[i], [i], parent) for i in children]
         return [Unit(Kind.CALL, self.tree.below[call_id], [call_id], parent)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import (
     Call,
     Cut,
@@ -15,7 +16,6 @@ from gradviz.why.explanation import BLOCKS, Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.messages import (
     asks_for_graph,
-    in_reentrant_checkpoint,
     is_wrapped_result,
     usual_repair,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.why.explanation import Explanation
-from gradviz.why.messages import in_reentrant_checkpoint, repair
+from gradviz.why.messages import repair
 from gradviz.why.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.words.speech import say

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Set
 
 from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
 from gradviz.graph.redo import Obstacle, key_of, obstacles_after
 from gradviz.why.explanation import BLOCKS, Explanation
 from gradviz.why.fixes import fix_of, is_choice
 from gradviz.why.messages import (
-    in_reentrant_checkpoint,
     in_sample,
     is_wrapped_result,
 )
