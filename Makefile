@@ -59,7 +59,8 @@ gallery: $(DEV) $(MODELS)/.models
 # are found: the browser's come first, which take longest, and the notebooks, which take equally long, last.
 # WORKERS=3 keeps two cores busier: in a browser tests wait more than they work.
 WORKERS ?= 2
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 \
+# Each computes in one thread: for tensors as small as the tests', threads on a busy machine wait for each other.
+PYTEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 \
 	--nbval-sanitize-with tests/nbval_sanitize.cfg
 # No notebook may lean on another one, nor on what an earlier run of it left: in random order.
 SHUFFLE = import glob, random; books = sorted(glob.glob("notebooks/*.ipynb")); random.shuffle(books); print(*books)

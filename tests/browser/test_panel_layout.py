@@ -8,12 +8,11 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import FLAGS, ROOT, find_chromium
+from lab import ROOT
 from playwright.sync_api import Browser
 from sampling import Asked, sampled
 
@@ -105,17 +104,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def quick(browser: Browser) -> Iterator[Browser]:
-    """A browser that draws a frame as soon as it can: of each state some are waited for, and nothing
-    is measured before the last."""
-    flags = [*FLAGS, "--disable-gpu-vsync", "--disable-frame-rate-limit"]
-    path = find_chromium()
-    started = browser.browser_type.launch(executable_path=path, args=flags)
-    yield started
-    started.close()
-
-
 def seen(browser: Browser, file: Path, width: int, most: int = MOST) -> list[dict[str, Any]]:
     """What is to be seen of the states of a page at a width."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
@@ -140,11 +128,11 @@ def is_well(states: list[dict[str, Any]], where: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_nothing_is_too_small_cut_off_or_moved(quick: Browser, exported: Path, name: str) -> None:
+def test_nothing_is_too_small_cut_off_or_moved(browser: Browser, exported: Path, name: str) -> None:
     files = sorted((exported / name).glob("*.html"))
     assert files
     for file in files:
-        is_well(seen(quick, file, WIDTH), f"{name} {file.stem} at {WIDTH}")
+        is_well(seen(browser, file, WIDTH), f"{name} {file.stem} at {WIDTH}")
     for width in OTHERS:
         for file in files if Asked.everything else SAMPLE.sample(files, min(2, len(files))):
-            is_well(seen(quick, file, width, MOST_THERE), f"{name} {file.stem} at {width}")
+            is_well(seen(browser, file, width, MOST_THERE), f"{name} {file.stem} at {width}")
