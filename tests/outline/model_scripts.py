@@ -238,7 +238,8 @@ def in_an_optimizer(namespace: Namespace) -> set[int]:
     """The ids of the parameters that an optimizer of the script, or of a trainer, holds."""
     values = [value for _, value in _values(namespace)]
     for value in namespace.values():
-        values += getattr(value, "optimizers", [])
+        held = getattr(value, "optimizers", None)  # a trainer's list, a Lightning module's method
+        values += held if isinstance(held, list) else []
     return {
         id(parameter)
         for value in values
