@@ -143,6 +143,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind5/healthy --check
 	$(PY) tests/why/real_trial.py real_blind6 --check
 	$(PY) tests/why/real_trial.py real_blind6/healthy --check
+	$(PY) tests/why/real_trial.py real_blind7 --check
+	$(PY) tests/why/real_trial.py real_blind7/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
