@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from IPython.core.inputtransformer2 import TransformerManager
 
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import GradvizError
 from gradviz.names.position import callee_of
 from gradviz.recording import Recording
@@ -245,8 +246,9 @@ class Notebook:
             if self._is_outdated(recording, loss_cell, seen):
                 # a later backward was not recorded, or it saw nothing of this loss
                 recording = None
-            elif not seen:
-                # of an earlier cell: what this one called backward on has no name
+            elif not seen or _is_evaluation(loss, recording):
+                # what this cell called backward on has no name: it is of an earlier cell, or the
+                # name is that of the evaluation since
                 loss, note = None, ""
         if recording is None and loss is not None and loss_cell < last and before >= loss_cell:
             loss, note = None, say("magic.loss_lost")
@@ -300,6 +302,15 @@ class Notebook:
     def _birth_cell(self, name: str) -> int:
         """Return in which cell a number got its name: the running one, if that is not noted yet."""
         return self.born[name][1] if name in self.born else self.cell + 1
+
+
+def _is_evaluation(loss: torch.Tensor, recording: Recording) -> bool:
+    """Say whether a loss was computed where gradients were switched off, in a recording that called
+    backward on others."""
+    state = recording.find(loss)
+    maker = None if state is None else Facts.of(recording.graph).maker.get(state.id)
+    is_off = maker is not None and not maker.grad_mode
+    return is_off and not loss.requires_grad and bool(recording.graph.backwards)
 
 
 def _last() -> BaseException | None:

@@ -385,7 +385,22 @@ def _leaves(bare: Bare) -> list[Any]:
     if not bare.models:
         return leaves
     held = held_by(of_kind(bare.names.values(), torch.optim.Optimizer))
-    return [t for t in leaves if type(t) is not torch.nn.Parameter or id(t) in held]
+    derived_by = _derived_by(bare.recording)
+    return [
+        t
+        for t in leaves
+        if id(t) in held or not (type(t) is torch.nn.Parameter or id(t) in derived_by)
+    ]
+
+
+def _derived_by(recording: Recorded) -> set[int]:
+    """Return the identities of the living leaves by which autograd.grad derived: what it returned
+    is what was wanted, and not their .grad."""
+    graph = recording.graph
+    returned = {i for b in graph.backwards if b.kind == "grad" for i, _ in b.returned}
+    objects = {graph.tensor[i].object_id for i in returned}
+    states = ((t, recording.find(t)) for t in recording.living())
+    return {id(t) for t, state in states if state is not None and state.object_id in objects}
 
 
 def _parameters(bare: Bare) -> list[Any]:

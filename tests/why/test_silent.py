@@ -189,6 +189,18 @@ def test_a_running_loss(keep) -> None:
     assert causes(rec, tensors={"loss": loss}) == ["graph_kept"] * (total.grad_fn is not None)
 
 
+def test_a_sum_of_two_losses_of_one_iteration_is_no_running_loss() -> None:
+    net, _ = net_and_optimizer()
+    with gv.record() as rec:
+        for _ in range(3):
+            real = net(torch.ones(2, 3)).pow(2).mean()
+            real.backward()
+            fake = net(torch.zeros(2, 3)).pow(2).mean()
+            fake.backward()
+            total = real + fake
+    assert causes(rec, tensors={"total": total}) == []
+
+
 def test_a_sum_that_goes_backward_itself_is_no_running_loss() -> None:
     net, _ = net_and_optimizer()
     with gv.record() as rec:

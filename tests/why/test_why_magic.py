@@ -157,6 +157,43 @@ def test_models_of_other_cells_and_a_loss_for_validation_are_not_asked_about(
     assert "student" not in told
 
 
+def test_the_loss_of_an_evaluation_in_the_same_loop_is_not_asked_about(
+    shell: InteractiveShell,
+) -> None:
+    shown(
+        shell,
+        """%%gradviz
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for phase in ("train", "val"):
+    with torch.set_grad_enabled(phase == "train"):
+        loss = net(torch.ones(1, 2)).sum()
+        if phase == "train":
+            loss.backward()
+            opt.step()""",
+    )
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("2 of 2 trainable parameters have a gradient")
+    assert "moved net.weight and net.bias by the gradient of loss" in " ".join(told.split())
+
+
+def test_the_grad_of_what_autograd_grad_derived_by_is_not_asked_about(
+    shell: InteractiveShell,
+) -> None:
+    shown(
+        shell,
+        """%%gradviz
+critic = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+mixed = torch.rand(3, 2).requires_grad_()
+(slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+loss = (slope.norm(dim=1) - 1).pow(2).mean()
+loss.backward()
+opt.step()""",
+    )
+    (told,) = shown(shell, "%gradviz why")
+    assert "mixed.grad" not in told
+
+
 def test_a_recorded_loss_without_a_model_is_asked_about_alone(shell: InteractiveShell) -> None:
     shown(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
     shown(shell, "%%gradviz\nloss = (a * 2).sum()\nloss.backward()")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 from typing import Any
 
@@ -10,6 +11,7 @@ from gradviz.graph.records import (
     Call,
     Tensor,
 )
+from gradviz.names.frames import frames
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.words.speech import say
@@ -36,14 +38,18 @@ def sums_kept(asked: Silent) -> Iterator[Explanation]:
 
 
 def one_after_another(asked: Silent, roots: Set[int]) -> int:
-    """Return of how many iterations backwards are that are over: one began after the one before had
-    ended. Losses that were all there before the first backward are of one."""
-    made = {r: asked.graph.node[r].call_id or 0 for r in roots}
-    iterations, last = 0, -1
-    for root in sorted(roots, key=made.__getitem__):
-        if made[root] > last:
-            iterations, last = iterations + 1, asked.ended[root]
-    return iterations
+    """Return of how many iterations backwards are that are over: the same lines made what they
+    began at, one after the one before had ended. Losses that were all there before the first
+    backward are of one, and so are those of several lines."""
+    calls = {root: asked.graph.call.get(asked.graph.node[root].call_id) for root in roots}
+    made = [(call.id, root, call) for root, call in calls.items() if call is not None]
+    iterations, last = Counter[Any](), dict[Any, int]()
+    for call_id, root, call in sorted(made):
+        lines = tuple((frame.file, frame.line) for frame in frames(call))
+        if call_id > last.get(lines, -1):
+            iterations[lines] += 1
+            last[lines] = asked.ended[root]
+    return max(iterations.values(), default=0)
 
 
 def results_not_run(asked: Silent) -> Iterator[tuple[Tensor, int]]:
