@@ -251,3 +251,10 @@ def test_a_block_that_writes_over_its_own_skip_connection() -> None:
         (True, "out = x = self.rep(x)"),
     ):
         assert told(SKIP.format(inplace=inplace, line=line)).form != "argument", line
+
+
+def test_what_a_block_makes_and_overwrites_itself_is_no_variable() -> None:
+    program = SKIP.replace(
+        "nn.ReLU(inplace={inplace}), nn.Linear(2, 2)", "nn.Linear(2, 2), nn.ReLU(inplace={inplace})"
+    )
+    assert told(program.format(inplace=True, line="out = self.rep(x)")).form != "argument"

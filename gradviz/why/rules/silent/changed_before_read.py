@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import DETACHED
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import Call, Node, Tensor, Wrote
+from gradviz.graph.records import Call, Frame, Node, Source, Tensor, Wrote
 from gradviz.names.written import Second, argument_read_again, names_read, seconds_before
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
@@ -67,6 +67,8 @@ def argument_overwritten(silent: Silent) -> Iterator[Explanation]:
         before = silent.facts.maker.get(event.before_id)
         if event.alias or wrote.function.endswith("_") or wrote.source is None or before is None:
             continue  # what is called relu_ says so itself
+        if _place(before) == _place(wrote):
+            continue  # made and written inside of one call: no variable holds it
         if not _computes_in_place(silent, wrote, event):
             continue
         for call in silent.facts.calls_reading.get(event.after_id, ()):
@@ -80,10 +82,21 @@ def argument_overwritten(silent: Silent) -> Iterator[Explanation]:
                 calls=[wrote, call],
                 tensors=[event.after_id],
                 function=wrote.function,
-                code=(wrote.source.frames or (wrote.source,))[0].code,
+                code=_as_written(wrote.source).code,
                 reader=silent.words.line(call),
             )
             return
+
+
+def _as_written(source: Source) -> Source | Frame:
+    """Return the innermost line of the user's at which a call stands."""
+    return source.frames[0] if source.frames else source
+
+
+def _place(call: Call) -> tuple[str, int] | None:
+    """Return file and line of that."""
+    place = None if call.source is None else _as_written(call.source)
+    return None if place is None else (place.file, place.line)
 
 
 def written_past_autograd(silent: Silent) -> Iterator[Explanation]:
