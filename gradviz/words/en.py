@@ -671,6 +671,10 @@ ENTRY = {
     "numbers_with_gradient": "{n} trainable {n:parameter|parameters}: {reached} with a gradient, {rest} without{unknown:|, # not known|, # not known}{frozen:|, # frozen|, # frozen}.",
     "none_reached": "{n} trainable {n:parameter|parameters} ({names}): 0 reached.",
     # optimizers
+    "list_of_modules": "nn.ModuleList",
+    "dict_of_modules": "nn.ModuleDict",
+    "list_of_parameters": "nn.ParameterList",
+    "dict_of_parameters": "nn.ParameterDict",
     "with_str_keys": "{kind} (whose keys are strings: str(key))",
     "of_containers": "{kind}, of {inner} each",
     "as_container": "{path} as {kind}",

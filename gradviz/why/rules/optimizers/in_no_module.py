@@ -159,7 +159,10 @@ def _kind_for(container: Any, depth: int = DEPTH) -> str:
     values = [*container.values()] if is_dict else [*container]
     inner = next((v for v in values if isinstance(v, dict | list | tuple)), None)
     of_modules = inner is not None or any(isinstance(v, torch.nn.Module) for v in values)
-    kind = f"nn.{'Module' if of_modules else 'Parameter'}{'Dict' if is_dict else 'List'}"
+    if is_dict:
+        kind = say("entry.dict_of_modules" if of_modules else "entry.dict_of_parameters")
+    else:
+        kind = say("entry.list_of_modules" if of_modules else "entry.list_of_parameters")
     if is_dict and any(type(key) is not str for key in container):
         kind = say("entry.with_str_keys", kind=kind)
     if inner is None or not depth:

@@ -164,8 +164,7 @@ class Optimizers(Subjects):
             optimizer=self.optimizer_name(self.known_optimizers[0]),
         )
         lines = (*found.lines, *lines_of((), made))
-        odd = (note, *found.odd)  # what gets a gradient and stays says more than what was meant
-        return found._replace(odd=odd, lines=tuple(dict.fromkeys(lines)))
+        return self.beside(found, note)._replace(lines=tuple(dict.fromkeys(lines)))
 
     def where_made(self, optimizer: Any) -> list[Source]:
         """Return the one statement that binds the name of an optimizer to what a call made."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradviz.graph.facts import DETACHED
+from gradviz.graph.facts import DETACHED, code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Frame, Node, Source, Tensor, Wrote
 from gradviz.names.written import Second, argument_read_again, names_read, seconds_before
@@ -65,8 +65,8 @@ def argument_overwritten(silent: Silent) -> Iterator[Explanation]:
     for event in silent.facts.writes:
         wrote = silent.graph.call[event.call_id]
         before = silent.facts.maker.get(event.before_id)
-        if event.alias or wrote.function.endswith("_") or wrote.source is None or before is None:
-            continue  # what is called relu_ says so itself
+        if event.alias or wrote.source is None or before is None or _says_in_place(wrote):
+            continue
         if _place(before) == _place(wrote):
             continue  # made and written inside of one call: no variable holds it
         if not _computes_in_place(silent, wrote, event):
@@ -86,6 +86,12 @@ def argument_overwritten(silent: Silent) -> Iterator[Explanation]:
                 reader=silent.words.line(call),
             )
             return
+
+
+def _says_in_place(call: Call) -> bool:
+    """Say whether a call tells by its own words that it writes: ``x.relu_()``, or
+    ``F.relu(x, inplace=True)``."""
+    return call.function.endswith("_") or "inplace" in code_of(call)
 
 
 def _as_written(source: Source) -> Source | Frame:
