@@ -133,11 +133,10 @@ CLICK = """async ([cell, name]) => {
     const seen = () => {
         const img = area.querySelector("img[alt]");
         if (img) return img.complete && (img.alt.includes("\\u2702") === (name === "detach"));
-        const drawn = [...area.querySelectorAll(":is(.node, .gv-node) text")].map(t => t.textContent).join(" ");
-        return drawn.includes("b = copy") || drawn.includes("copy(a)")
-            ? drawn.includes("CloneBackward0") === (name === "clone") : false;
+        const drawn = [...area.querySelectorAll("svg text")].map(t => t.textContent).join(" ");
+        return drawn !== "" && drawn.includes("\\u2702") === (name === "detach");
     };
-    const button = [...area.querySelectorAll("button")].find(b => b.textContent.trim() === name);
+    const button = [...area.querySelectorAll("button, .gv-buttons label")].find(b => b.textContent.trim() === name);
     const frame = () => new Promise(requestAnimationFrame);
     await frame();
     const start = performance.now();
