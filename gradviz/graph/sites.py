@@ -17,4 +17,13 @@ INSTALLED = ("site-packages", "dist-packages")  # folders of libraries
 
 def is_installed(code: CodeType) -> bool:
     """Say whether it is code of an installed library."""
-    return any(folder in code.co_filename for folder in INSTALLED)
+    return is_installed_file(code.co_filename)
+
+
+def is_installed_file(filename: str) -> bool:
+    """Say whether a file is one of an installed library.
+
+    >>> is_installed_file("/venv/lib/site-packages/torch/nn/modules/linear.py")
+    True
+    """
+    return any(folder in filename for folder in INSTALLED)

@@ -331,8 +331,8 @@ class Names:
         return self._called(root.site, root)
 
     def _called(self, site: Site, root: Root) -> str:
-        """Return what a site calls a root module: the variable there, else a global one, else its
-        class."""
+        """Return what a site calls a root module: the global variable that holds it, else the one
+        there, else its class."""
         return root.hint or getattr(self._of_module.get(site), "callee", None) or root.kind
 
     def module_call(self, run: ModuleRun) -> tuple[Source | None, str | None]:

@@ -173,10 +173,9 @@ class Notebook:
         Raises:
             GradvizError: these are no expressions, one of them raised, or they cannot be explained.
         """
-        parts = _expressions(words)
+        written = _expressions(words)
         try:
-            parts = [self._owner_of_gradient(part) or part for part in parts]
-            subjects = [self._value(part) for part in parts]
+            asked = [self._asked_about(part) for part in written]
         except Exception as error:
             error_text = f"{type(error).__name__}: {error}"
             wanted = say("magic.wanted")
@@ -185,15 +184,19 @@ class Notebook:
         recording = self.recording
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
             recording = None  # a later backward was not recorded
+        parts, subjects = [part for part, _ in asked], [value for _, value in asked]
         known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
         return explain(*subjects, recording=recording, names=known)
 
-    def _owner_of_gradient(self, expression: ast.expr) -> ast.expr | None:
-        """Return ``w`` of ``w.grad``, where that is a tensor."""
+    def _asked_about(self, expression: ast.expr) -> tuple[ast.expr, Any]:
+        """Return an expression and what it gives, of ``w.grad`` those of the tensor ``w``. Nothing
+        is run twice: it is the reader's code."""
         if not isinstance(expression, ast.Attribute) or expression.attr != "grad":
-            return None
-        owner = expression.value
-        return owner if issubclass(type(self._value(owner)), torch.Tensor) else None
+            return expression, self._value(expression)
+        owner = self._value(expression.value)
+        if issubclass(type(owner), torch.Tensor):
+            return expression.value, owner
+        return expression, owner.grad
 
     def _value(self, expression: ast.expr) -> Any:
         """Return what an expression gives, over the notebook's names."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradviz.graph.records import Source
-from gradviz.graph.sites import INSTALLED
+from gradviz.graph.sites import is_installed_file
+from gradviz.names.bindings import scope_of
 from gradviz.names.statements import Statements, source_of
 
 # what a loop goes through to change it
@@ -36,13 +37,13 @@ def loop_names_rebound(statements: Statements) -> Iterator[LoopName]:
     """
     for file, loop in statements.nodes(ast.For):
         walked = ast.unparse(loop.iter)
-        if any(folder in file.filename for folder in INSTALLED) or not _WALKED.search(walked):
+        if is_installed_file(file.filename) or not _WALKED.search(walked):
             continue
         targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
         inside = (n for part in loop.body for n in ast.walk(part))
         for node in (n for n in inside if isinstance(n, ast.Assign)):
             name = _only_name(node)
-            if name in targets and not _is_read_after(_scope(file.tree, loop), node, name):
+            if name in targets and not _is_read_after(scope_of(node), node, name):
                 yield LoopName(name, walked, source_of(file, node))
 
 
@@ -50,15 +51,6 @@ def _only_name(node: ast.Assign) -> str:
     """Return the variable that a statement alone assigns; "" where it assigns something else."""
     target = node.targets[0] if len(node.targets) == 1 else None
     return target.id if isinstance(target, ast.Name) else ""
-
-
-def _scope(tree: ast.AST | None, loop: ast.For) -> ast.AST:
-    """Return the innermost function that a loop stands in; the whole file where it stands in
-    none."""
-    everything = loop if tree is None else tree
-    functions = (n for n in ast.walk(everything) if isinstance(n, ast.FunctionDef))
-    around = [f for f in functions if any(n is loop for n in ast.walk(f))]
-    return around[-1] if around else everything
 
 
 def _is_read_after(scope: ast.AST, node: ast.Assign, name: str) -> bool:

@@ -372,6 +372,12 @@ def test_asking_about_a_gradient_is_asking_about_its_tensor(shell: InteractiveSh
         assert told.startswith(f"{tensor}.grad is ")
 
 
+def test_what_is_asked_about_is_run_once(shell: InteractiveShell) -> None:
+    shell.run_cell("times = []\ndef given():\n    times.append(1)\n    return a")
+    assert shown(shell, "%gradviz why given().grad")
+    assert shell.user_ns["times"] == [1]
+
+
 def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -> None:
     shown(shell, "%%gradviz" + NO_GRAD)
     told = shown(shell, "%gradviz why")

@@ -140,9 +140,22 @@ ANSWERED = [(at, call) for at, call in calls_of("answer", ast.Attribute) if len(
 ADDED = {"why/rules/sizes": {"received", "total", "zeros", "limit"}}  # by a room to all its answers
 
 
+def forms_of(at: str, call: ast.Call) -> list[str]:
+    """The forms that an answer can have: of a variable those that its function gives it."""
+    word = call.args[-1]
+    if not isinstance(word, ast.Name):
+        return literals(word)
+    nodes = ast.walk(TREES[PACKAGE / at.partition(":")[0]])
+    functions = (f for f in nodes if isinstance(f, ast.FunctionDef))
+    around = [f for f in functions if f.lineno <= call.lineno <= (f.end_lineno or f.lineno)][-1]
+    given = (n for n in ast.walk(around) if isinstance(n, ast.Assign))
+    values = [n.value for n in given if ast.unparse(n.targets[0]) == word.id]
+    return [text for value in values for text in literals(value)]
+
+
 @pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
 def test_every_finding_has_its_sentences(at: str, call: ast.Call) -> None:
-    forms = literals(call.args[-1])
+    forms = forms_of(at, call)
     assert forms, f"{at}: the form is not written down"
     causes = [c for c, form in ENGLISH.answers if form in forms]
     assert causes, f"{at}: no answer has the form {forms}"
@@ -158,7 +171,7 @@ def test_every_finding_has_what_its_sentences_name(at: str, call: ast.Call) -> N
     known = given | GIVEN_BY_ALL | ADDED.get(at.rpartition("/")[0], set())
     named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[-2]))
     for (cause, form), answer in ENGLISH.answers.items():
-        if form in literals(call.args[-1]) and cause.name in named:
+        if form in forms_of(at, call) and cause.name in named:
             sentences = sentences_of(answer)
             assert {name for s in sentences for name in fields_of(s)} <= known, f"{at}: {form}"
 
@@ -178,7 +191,7 @@ def test_every_answer_is_given() -> None:
     given = {
         (cause, form)
         for at, call in ANSWERED
-        for form in literals(call.args[-1])
+        for form in forms_of(at, call)
         for cause in causes_of(at, call.args[-2])
     }
     assert not {(cause.name, form) for cause, form in ENGLISH.answers} - given

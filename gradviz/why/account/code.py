@@ -9,7 +9,7 @@ from typing import Any
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Source
-from gradviz.graph.sites import INSTALLED, is_installed
+from gradviz.graph.sites import is_installed, is_installed_file
 from gradviz.graph.training import line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, function_node, source_of
@@ -112,7 +112,7 @@ class Code:
     def _statements(self) -> Iterator[tuple[Any, ast.Expr]]:
         """Yield the user's statements that keep nothing, each with its file."""
         for file, node in self.statements.nodes(ast.Expr):
-            if not any(folder in file.filename for folder in INSTALLED):
+            if not is_installed_file(file.filename):
                 yield file, node
 
     def never_read(self) -> Iterator[Remark]:

@@ -17,8 +17,9 @@ from gradviz.words.words import Words
 
 # what takes scores of either sign
 _OF_SCORES = {"log_softmax", "cross_entropy", "binary_cross_entropy_with_logits"}
-# what compares predictions with targets, element by element
+# what keeps a value off zero before its logarithm is taken
 _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
+# what compares predictions with targets, element by element
 _COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}

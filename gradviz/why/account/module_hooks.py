@@ -34,9 +34,9 @@ def hooks_of_modules(
     """
     every = list(parts)
     passed = {
-        name: r
+        name: remark
         for name, part in every
-        if (r := _passed_by(facts, words, name, part, object_of, statements))
+        if (remark := _passed_by(facts, words, name, part, object_of, statements))
     }
     yield from passed.values()
     rest = [(name, part) for name, part in every if name not in passed]

@@ -41,16 +41,17 @@ def made_once(failure: Failure) -> Explanation | None:
     others = other_leaves(failure, node, leaves)
     place = place_of_binding(failure, maker)
     makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
-    unnamed = bool(leaves) and all(is_without_name(failure, leaf, place) for leaf in leaves)
+    if leaves and all(is_without_name(failure, leaf, place) for leaf in leaves):
+        form = "once_result"
+    elif learning:
+        form = "once_learning"
+    elif not others:
+        form = "once_alone"
+    else:
+        form = "once" if moved else "once_unmoved"
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "once_result"
-        if unnamed
-        else "once_learning"
-        if learning
-        else "once_alone"
-        if not others
-        else ("once" if moved else "once_unmoved"),
+        form,
         calls=[place, *makers] if others and moved and not learning else [place],
         also_at=[first, failure.call],
         tensors=leaves,

@@ -100,7 +100,7 @@ def _as_written(source: Source) -> Source | Frame:
 
 
 def _place(call: Call) -> tuple[str, int] | None:
-    """Return file and line of that."""
+    """Return the file and the line at which a call stands."""
     place = None if call.source is None else _as_written(call.source)
     return None if place is None else (place.file, place.line)
 

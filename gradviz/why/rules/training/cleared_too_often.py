@@ -97,8 +97,7 @@ def step_not_reached(asked: Silent) -> Explanation | None:
     """Tell of backwards in a loop whose gradients were neither cleared nor used: the one step that
     the code has stands under a condition that was never met."""
     training, left = asked.training, _step_not_run(asked)
-    optimizers = [o for o in asked.known.values() if isinstance(o, torch.optim.Optimizer)]
-    held = {asked.object_of(p) for p in held_by(optimizers).values()}
+    held = {asked.object_of(p) for p in held_by(asked.named_optimizers.values()).values()}
     found = dict[int, list[Moment]]()
     for leaf in asked.leaves:
         every = training.moments[leaf]

@@ -19,11 +19,13 @@ def extra_gradient(case: Case, found: Explanation) -> Explanation | None:
     extra = next(filter(partial(is_wanted, case), case.extras.found()), None)
     if extra is None:
         return None
+    if extra.form == "added":
+        form = "added_to_three" if extra.third and extra.factor else "added"
+    else:
+        form = "factor" if extra.other else "weight"
     return case.answer(
         Cause.EXTRA_GRADIENT,
-        ("added_to_three" if extra.third and extra.factor else "added")
-        if extra.form == "added"
-        else ("factor" if extra.other else "weight"),
+        form,
         calls=extra.calls,
         tensor_ids=[extra.loss, *(t.id for t in extra.leaves)],
         loss=case.words.name(extra.loss),
