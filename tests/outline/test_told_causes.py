@@ -250,3 +250,34 @@ def test_both_detaches_are_told_where_each_loss_trains_the_whole_model() -> None
     said = headline(of(setup, step))
     assert "one cause: ✂ detach case.py line 10" in said
     assert "on another way: ✂ detach case.py line 14" in said
+
+
+CUT_LEAF = "a = torch.randn(3, requires_grad=True)\nw = torch.randn(3, requires_grad=True)"
+LONG_WAY = (
+    "h = {start}\nfor i in range(66):\n    h = (h * 0.9 + 0.1).sin()\nloss = ({end}).sum()\n"
+    "loss.backward()"
+)
+
+
+def told(picture: Drawn) -> list[str]:
+    return [seen.text for seen in Picture(picture.svg).all]
+
+
+def test_a_parameter_that_is_cut_where_it_is_read_has_its_row_there() -> None:
+    picture = of(CUT_LEAF, LONG_WAY.format(start="a.detach() * w", end="h"))
+    assert picture.names["a"].grad is None
+    assert any("✗ a: no gradient" in text for text in told(picture))
+    assert any("✂ detach" in text for text in red(picture))
+
+
+@pytest.mark.parametrize("start", ["a.detach() * w", "a.detach()"])
+def test_a_parameter_that_is_cut_on_one_of_two_ways_lost_nothing_and_is_told(start: str) -> None:
+    picture = of(CUT_LEAF, LONG_WAY.format(start=start, end="h + a"))
+    assert picture.names["a"].grad is not None
+    assert any("✂ detach, case.py line 8" in text for text in told(picture))
+    assert red(picture) == []
+
+
+def test_what_is_computed_after_a_cut_has_a_card_where_it_is_more_than_a_few_steps() -> None:
+    picture = of(CUT_LEAF, LONG_WAY.format(start="a.detach()", end="h + a"))
+    assert any("×66" in text for text in told(picture))

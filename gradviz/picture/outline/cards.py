@@ -866,9 +866,12 @@ class Cards:
         return [cut for cut in lost if self._is_in_a_call(cut, unit)]
 
     def _is_between_own(self, cut: Cut, unit: Unit) -> bool:
-        """Say whether a cut separates what a card made from what it makes of it."""
+        """Say whether a cut separates what a card made or a parameter from what it makes of it."""
         source = self.operations.made_by.get(cut.input_id)
-        return source is None or source in {*unit.ops}
+        cuts_parameter = (
+            self.operations.graph.tensor[cut.input_id].object_id in self.operations.weight
+        )
+        return source is None or source in {*unit.ops} or cuts_parameter
 
     # --- cuts, and links that are said ------------------------------------------------------------
 

@@ -28,6 +28,9 @@ REPEATS = 3  # equal calls in a row in which the same happens, and that stay clo
 QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
 NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
+# Operations on one value after what cuts it, as of `x.detach().float().mean()`; more of them are a
+# computation of their own, which a card shows.
+ON_AN_ARROW = 8
 BY_FUNCTION = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)  # cut by what it computes
 NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
 FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
@@ -170,18 +173,22 @@ class Expansion:
     @cached_property
     def looked_through(self) -> set[int]:
         """The operations that stand on an arrow, not in a card: a detach, an argmax, a cast to
-        integers, and what has one untracked input after it."""
-        found: set[int] = set()
-        tracked = self.operations.tracked
+        integers, and the few with one untracked input after it. Where many follow, a loop, only
+        what cuts is on the arrow."""
+        cutting, followers = set[int](), dict[int, list[int]]()
+        first_of: dict[int, int] = {}
         for op in self.operations.all:
-            sources = [s for s in op.sources if s is not None]
-            if tracked[op.at] or len(op.reads) != 1 or op.at in self.centre:
+            if self.operations.tracked[op.at] or len(op.reads) != 1 or op.at in self.centre:
                 continue
             cut = self.facts.cut_of.get((op.call.id, op.reads[0]))
-            here = cut is not None and cut.reason not in NOT_ON_AN_ARROW
-            if here or (sources and sources[0] in found):
-                found.add(op.at)
-        return found
+            if cut is not None and cut.reason not in NOT_ON_AN_ARROW:
+                cutting.add(op.at)
+                first_of[op.at] = op.at
+            elif op.sources and op.sources[0] in first_of:
+                first = first_of[op.at] = first_of[op.sources[0]]
+                followers.setdefault(first, []).append(op.at)
+        few = (ops for ops in followers.values() if len(ops) <= ON_AN_ARROW)
+        return cutting.union(*few)
 
     @cached_property
     def data(self) -> set[int]:
@@ -647,7 +654,7 @@ class Expansion:
 
     def weights_in(self, unit: Unit) -> list[Weight]:
         """List the parameters of a unit: those below its modules, and those that its operations
-        read, in module order."""
+        read, also behind what cuts them, in module order."""
         key = id(unit), len(unit.ops), len(unit.calls)
         if key not in self._known_weights:
             self._known_weights[key] = unit, self._weights_in(unit)
@@ -660,11 +667,22 @@ class Expansion:
             for weight in self.tree.weights_below(call.module_id, call.path):
                 found[id(weight)] = weight
         for at in unit.ops:
-            for object_id in self.operations.reads_weights[at]:
-                weight = self.operations.weight[object_id]
-                found[id(weight)] = weight
+            for place in self._with_arrows(at):
+                for object_id in self.operations.reads_weights[place]:
+                    weight = self.operations.weight[object_id]
+                    found[id(weight)] = weight
         order = self._weight_order
         return sorted(found.values(), key=lambda w: order[id(w)])
+
+    def _with_arrows(self, at: int) -> list[int]:
+        """Return an operation that a loss has, and those that stand on the arrows into it: what it
+        reads of a parameter after a detach is read there."""
+        found = [at]
+        if at in self.operations.feeding:
+            for place in found:
+                sources = self.operations.all[place].sources
+                found += [s for s in sources if s in self.looked_through and s not in found]
+        return found
 
     @cached_property
     def _weight_order(self) -> dict[int, int]:
