@@ -110,14 +110,14 @@ ASKED = (
     "real_learn7",
     "real_learn7/healthy",
 )
-NOT_ASKED = ("real_blind8",)
+NOT_ASKED = ("real_blind8", "real_blind8/healthy")
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LEARNT = LATER
 LEARN6, LEARN7 = LEARNT[:2], LEARNT[2:]
-(BLIND8,) = map(questions, NOT_ASKED)
+BLIND8, HEALTHY8 = map(questions, NOT_ASKED)
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
-ALL = [*ALL_ASKED, *BLIND8]
+ALL = [*ALL_ASKED, *BLIND8, *HEALTHY8]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -209,12 +209,13 @@ def test_the_questions_are_many_and_eight_sets_are_kept_aside() -> None:
     assert Counter(question.kind for question in BLIND7) == {"silent": 26, "raises": 14}
     assert len(HEALTHY7) >= 30
     assert Counter(question.kind for question in BLIND8) == {"silent": 26, "raises": 14}
+    assert len(HEALTHY8) >= 25
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
     ]
     learnt = (*LEARN6[1], *LEARN7[1])
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *learnt)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *HEALTHY8, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
     kinds = Counter(question.kind for question in ALL_ASKED)
     assert kinds["silent"] * 2 >= len(ALL_ASKED)
