@@ -25,7 +25,7 @@ from gradviz.why.entry import explain
 from gradviz.why.explanation import Explanation
 from gradviz.why.failing import traced
 from gradviz.why.messages import cause_of, read_error
-from gradviz.why.reading import is_state, looks, value_of, with_parts
+from gradviz.why.reading import are_values, is_state, looks, value_of, with_parts
 from gradviz.why.subjects import held_by, is_whole, names_of, parameters_of
 from gradviz.words.speech import say
 
@@ -433,7 +433,7 @@ def _asked(
     kinds = (torch.Tensor, torch.optim.Optimizer)
     own = {n: value for n, value in names.items() if not n.startswith("_")}
     known = {n: value for n, value in own.items() if issubclass(type(value), kinds)}
-    known |= {n: m for n, m in own.items() if is_whole(m) or is_state(m)}
+    known |= {n: m for n, m in own.items() if is_whole(m) or is_state(m) or are_values(m)}
     return explain_bare(Bare(known, recording, error, models, loss, looked))
 
 

@@ -60,6 +60,7 @@ class Subjects:
         self.in_particular = bool(subjects) and not bare
         self.sure_losses, self.sure_grads = set(map(id, losses)), set(map(id, grads))
         self.given_words = [described(subject) for subject in subjects]
+        self.names = names
         self.known = known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
         self.live = {id(t): t for t in of_kind(known.values(), torch.Tensor)}
         self.called = {id(v): n for n, v in reversed(known.items())}

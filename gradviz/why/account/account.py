@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
+from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
+from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.decay_beside_zeros import decay_beside_zeros
@@ -19,16 +21,25 @@ from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
+from gradviz.why.account.hooks_in_vain import hooks_in_vain
+from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
+from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.module_hooks import hooks_of_modules
+from gradviz.why.account.module_use import module_use
+from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import states_dropped
 from gradviz.why.account.steps import Steps
+from gradviz.why.account.symmetric import symmetric
+from gradviz.why.account.undone import undone
+from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.explanation import Explanation, lines_of
 
@@ -61,12 +72,16 @@ def zeros_found(case: Case, found: Explanation) -> bool:
 
 
 def with_shapes(case: Case, found: Explanation) -> Explanation | None:
-    """Return the same answer, with shapes that were made to fit: of a square of differences the sum
-    of each row may be 0."""
-    told = [*Forward(case.facts, case.words).spread_out()]
+    """Return the same answer, with shapes that were made to fit, as of a square of differences the
+    sum of each row may be 0, and with losses that were given what they are not made for."""
+    shapes, domains = [*Forward(case.facts, case.words).spread_out()], [*_domains(case)]
+    told = [*shapes, *domains]
     if not told:
         return None
     lines = lines_of([call for remark in told for call in remark.calls])
+    if domains and not {*found.lines}.isdisjoint(lines_of(domains[0].calls)):
+        # the zeros come from there: that is why, and what mends it
+        found, told = found._replace(why=domains[0].sentence, mend=""), [*shapes, *domains[1:]]
     return found._replace(
         more=(*found.more, *(remark.sentence for remark in told)),
         lines=tuple(dict.fromkeys([*found.lines, *lines])),
@@ -80,8 +95,19 @@ def _remarks(case: Case) -> Iterator[Remark]:
     steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(case.facts, words, steps)
+    yield from climbing(case.facts, words, case.training)
+    yield from stale(case.facts, words, case.training)
+    yield from undone(case.facts, words, case.training)
+    yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements).remarks()
+    yield from used_up(words, case.statements)
+    yield from beside_the_optimizer(case)
+    yield from hooks_in_vain(case.facts, words, case.statements)
+    yield from _domains(case)
+    yield from symmetric(case)
+    yield from one_in_a_list(case)
+    yield from module_use(case)
     live = case.live_state
     parts = live.parts()
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
@@ -99,6 +125,12 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from falling(case)
     yield from own_backwards(case.facts, words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()
+
+
+def _domains(case: Case) -> Iterator[Remark]:
+    """Yield the losses that were given what they are not made for."""
+    assert case.recording is not None
+    return LossDomains(case.recording, case.facts, case.words).remarks()
 
 
 def _wanted(case: Case) -> frozenset[int]:

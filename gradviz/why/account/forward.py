@@ -4,6 +4,8 @@ torch."""
 
 from __future__ import annotations
 
+import ast
+import math
 from collections.abc import Iterator
 
 from gradviz.graph.facts import Facts
@@ -13,6 +15,7 @@ from gradviz.names.written import arguments_written, dim_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import computed, plain_name
 from gradviz.why.softmaxes import SOFTMAX
+from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 # what takes scores of either sign
@@ -22,6 +25,9 @@ _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 # what compares predictions with targets, element by element
 _COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
+_LOSSES = _COMPARES - {"sub"} | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
+_PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
+_RESHAPES = {"view", "reshape"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
 _APPLY = ".apply"
 _OF_HOOKS = "BackwardHookFunction"  # torch's own, around a module with a backward hook
@@ -45,6 +51,9 @@ class Forward:
         yield from self.spread_out()
         yield from self.one_for_all()
         yield from self.over_the_batch()
+        yield from self.mixed_by_a_view()
+        yield from self.multiplied_by_zero()
+        yield from self.one_of_many()
         yield from self.scores_of_one_sign()
         yield from self.powers_of_zero()
         yield from self.differences_from_itself()
@@ -141,6 +150,59 @@ class Forward:
                 }
                 yield Remark(Weight.WEIGHTY, "over_the_batch", fields, (maker, call))
 
+    def mixed_by_a_view(self) -> Iterator[Remark]:
+        """Tell of a view that gives the sizes of a tensor in another order: that moves no
+        dimension, and cuts the numbers up anew."""
+        for call in self._on_the_way():
+            if call.function not in _RESHAPES or not call.inputs or not call.outputs:
+                continue
+            before, after = (
+                self.graph.tensor[i].shape or () for i in (call.inputs[0], call.outputs[0])
+            )
+            if not self.graph.tensor[call.inputs[0]].requires_grad or not _reordered(before, after):
+                continue
+            order = [str(before.index(size)) for size in after]
+            fields = {
+                "call": self.words.at(call),
+                "before": list(map(str, before)),
+                "after": list(map(str, after)),
+                "function": call.function,
+                "order": order,
+            }
+            yield Remark(Weight.WEIGHTY, "mixed_by_a_view", fields, (call,))
+
+    def multiplied_by_zero(self) -> Iterator[Remark]:
+        """Tell of a summand of a loss that is multiplied by a number which is 0."""
+        for call in self._on_the_way():
+            if plain_name(call.function) not in _PRODUCTS or len(call.inputs) != 1:
+                continue
+            (given,), made = (self.graph.tensor[i] for i in call.inputs), call.outputs
+            values = self.graph.tensor[made[0]].values if made else None
+            is_zero = values in ("0", "-0") and given.values not in ("0", "-0", None)
+            if not is_zero or not given.requires_grad:
+                continue
+            fields = {
+                "code": self.words.at(call),
+                "factor": _other_factor(call) or say("label.the_factor"),
+                "name": self.words.name(given.id),
+            }
+            yield Remark(Weight.WEIGHTY, "multiplied_by_zero", fields, (call,))
+
+    def one_of_many(self) -> Iterator[Remark]:
+        """Tell of a loss without reduction of which one element alone goes on."""
+        for call in self._on_the_way():
+            maker = self.facts.maker.get(call.inputs[0]) if call.inputs else None
+            if call.function != "__getitem__" or maker is None or maker.function not in _LOSSES:
+                continue
+            before = self.graph.tensor[call.inputs[0]]
+            after = self.graph.tensor[call.outputs[0]].shape if call.outputs else None
+            readers = [c for c in self.facts.calls_reading.get(before.id, ()) if c.id != call.id]
+            n = math.prod(before.shape or ())
+            if after != () or n < 2 or readers:
+                continue
+            fields = {"code": self.words.at(call), "n": n, "function": maker.function}
+            yield Remark(Weight.WEIGHTY, "one_of_many", fields, (maker, call))
+
     def _before_logarithm(self, call: Call) -> Call | None:
         """Return what made the scores of a loss; where a logarithm was taken, what made its input,
         before a number was added to that or bounded it."""
@@ -222,3 +284,30 @@ def _is_one_row_of(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
     (True, False, False)
     """
     return len(shape) >= 2 and shape[0] == 1 and shape[1:] == batch[1:] and batch[0] >= 2
+
+
+def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Say whether two shapes have the same sizes in another order, each size once.
+
+    >>> _reordered((2, 4, 5), (2, 5, 4)), _reordered((2, 4, 5), (8, 5)), _reordered((4, 4), (4, 4))
+    (True, False, False)
+    >>> _reordered((3, 1), (1, 3))
+    False
+    """
+    known = len(set(before)) == len(before) and 1 not in before
+    return known and before != after and sorted(before) == sorted(after)
+
+
+def _other_factor(call: Call) -> str:
+    """Return the number beside the tensor in a product, as it is written; "" where that is not
+    clear."""
+    code = call.source.code if call.source is not None else ""
+    try:
+        tree = ast.parse((code or "").strip())
+    except SyntaxError:
+        return ""
+    products = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp)]
+    products = [n for n in products if isinstance(n.op, ast.Mult)]
+    if len(products) != 1:
+        return ""
+    return ast.unparse(products[0].left)

@@ -29,7 +29,7 @@ def rates(case: Case) -> Iterator[Remark]:
     nothing."""
     for optimizer in case.known_optimizers:
         for place, group in enumerate(optimizer.param_groups):
-            rate, first = group.get("lr"), group.get("initial_lr")
+            rate, first = group.get("lr"), group.get("initial_lr", optimizer.defaults.get("lr"))
             plain = all(isinstance(x, (int, float)) for x in (rate, first))
             if not plain or not 0 <= rate < first * _FALLEN:
                 continue
@@ -99,6 +99,8 @@ def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float
         "places": [case.words.line_of(place) for place in places],
     }
     key = "rate_fallen_at" if places else "rate_fallen"
+    if vars(schedule).get("mode") == "max":
+        key = "rate_fallen_of_max"
     return Remark(Weight.WEIGHTY, key, fields, statements=places)
 
 

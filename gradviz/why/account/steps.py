@@ -9,15 +9,18 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
+from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, Cut
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import LINEAR
+from gradviz.why.measured import numbers
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 
 # calls that scale a loss, or a gradient, by a number
 SCALING = {"div", "div_", "mul", "mul_", "true_divide", "_foreach_div_", "_foreach_mul_"}
+_LITTLE = 1e-3  # the share that clipping leaves, from which on down it is told
 CLIPS = "clip"  # in the statements that clip gradients
 
 
@@ -81,6 +84,7 @@ class Steps:
         """Yield what the steps used and what they left, in their order."""
         yield from self.wasted()
         yield from self.clipped_elsewhere()
+        yield from self.clipped_to_little()
         for step in self.steps:
             yield from self.sums(step)
         yield from self.left_unused()
@@ -221,6 +225,32 @@ class Steps:
                     (clips[-1][0], step.call),
                     frozenset(rest | clipped),
                 )
+
+    def clipped_to_little(self) -> Iterator[Remark]:
+        """Tell of gradients that were clipped to next to nothing before a step."""
+        for step in self.steps:
+            begun = max((m.call.id for u in step.used for m in u.added[-1:]), default=0)
+            clips = [(call, leaf) for call, leaf in self.clips if begun < call.id < step.call.id]
+            factors = [x for call, _ in clips if (x := self._factor(call)) is not None]
+            if not factors or max(factors) > _LITTLE:
+                continue
+            clipped = frozenset(leaf for _, leaf in clips)
+            fields = {
+                "clip": self.words.statement(clips[-1][0]),
+                "factor": number(max(factors)),
+                "names": self.names(clipped),
+                "step": self.step_name(step),
+            }
+            yield Remark(
+                Weight.WEIGHTY, "clipped_to_little", fields, (clips[-1][0], step.call), clipped
+            )
+
+    def _factor(self, call: Call) -> float | None:
+        """Return the one number by which a call scaled gradients, where it did so."""
+        if call.function not in SCALING or len(call.inputs) < 2:
+            return None
+        found = numbers(self.facts.graph.tensor[call.inputs[-1]].values or "")
+        return abs(found[0]) if found is not None and len(found) == 1 else None
 
     @cached_property
     def clips(self) -> list[tuple[Call, int]]:

@@ -124,12 +124,31 @@ class Values:
             "leaves": several([self.words.name(leaf.id) for leaf in trained]),
             "loss": self.words.name(starts[0]) if starts else "",
         }
+        if (told := self._many(state, maker, fields)) is not None:
+            yield told
+            return
         yield Remark(
             Weight.WEIGHTY if is_loss else Weight.ORDINARY,
             "in_no_loss" if starts else "in_no_loss_at_all",
             fields,
             (maker,),
             frozenset({state.object_id, *(leaf.object_id for leaf in leaves)}),
+        )
+
+    def _many(self, state: Tensor, maker: Call, fields: dict[str, str]) -> Remark | None:
+        """Tell of a result that a line computed again and again, where backward began at few of
+        these."""
+        place = line_of(maker)
+        same = [c for c in self.facts.ordinary_calls if line_of(c) == place]
+        made = [c for c in same if c.function == maker.function]
+        outputs = {i for c in made for i in c.outputs}
+        used = [i for i in self.facts.losses if i in outputs]
+        if place is None or not used or len(made) < 2 * len(used) + 1:
+            return None
+        name = state.former.name if state.former else state.code_name
+        told = {**fields, "name": name, "n": len(made), "used": len(used)}
+        return Remark(
+            Weight.WEIGHTY, "overwritten_losses", told, (maker,), frozenset({state.object_id})
         )
 
     # --- factors that cancel ----------------------------------------------------------------------

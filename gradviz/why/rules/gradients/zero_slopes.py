@@ -194,6 +194,14 @@ def _padding(facts: Facts, node: Node, call: Call) -> Reason | None:
     return Reason(say("zero.padding"), say("zero.mend_padding"))
 
 
+def _dropped_all(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a dropout that left nothing."""
+    function = plain_name(call.function)
+    if "dropout" not in function:
+        return None
+    return Reason(say("zero.dropped_all", function=function), say("zero.mend_dropped_all"))
+
+
 def _chooses(facts: Facts, node: Node, call: Call) -> Reason | None:
     """Tell of a choice between two values, that took the other one everywhere."""
     kind = node.name.partition("Backward")[0]
@@ -211,5 +219,6 @@ _REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
     _saturated,
     _nearest,
     _padding,
+    _dropped_all,
     _chooses,
 )

@@ -51,6 +51,8 @@ Came = tuple[int, Slot, bool | None]
 # what fills a tensor with one number
 # what makes a tensor of zeros
 _ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})
+# what writes a gradient as clipping and scaling do
+_BOUNDING = ("_foreach_clamp", "_foreach_mul", "_foreach_div", "clamp", "clip", "mul_", "div_")
 _FILLING = ("zero_", "zeros_", "constant_", "fill_")
 
 
@@ -273,8 +275,15 @@ class Zeros(Paths):
             return None
         call, stored = cleared
         checked = ("cut", "frozen", "zero_slope")
+        form = "scaled_to_zeros" if call.function.startswith(_BOUNDING) else "zeroed"
         return self.answer(
-            asked, Cause.ZERO_GRADIENT, "zeroed", calls=[call], checked=checked, stored=stored
+            asked,
+            Cause.ZERO_GRADIENT,
+            form,
+            calls=[call],
+            checked=checked,
+            stored=stored,
+            code=self.words.statement(call),
         )
 
     # --- between two nodes something else became zeros --------------------------------------------
@@ -415,8 +424,7 @@ class Zeros(Paths):
                 factors=self.names_of(factors),
             )
         if factors:
-            why = say("zero.zero_factors", factors=self.names_of(factors))
-            return self.sends_zeros(asked, nodes, why, factors=factors)
+            return self.times_zeros(asked, nodes, factors)
         if self.parts_cancel(nodes, stops):
             return self.sends_zeros(asked, nodes, say("zero.cancels_there"), cancels=True)
         least = at_minimum(self.facts, nodes)
@@ -424,6 +432,16 @@ class Zeros(Paths):
             return self.at_least(asked, nodes, least)
         known = self.why_zero(nodes, stops)
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
+
+    def times_zeros(
+        self, asked: Asked, nodes: Sequence[Node], factors: Sequence[Tensor]
+    ) -> Explanation:
+        """Tell that its gradient is multiplied by tensors that are all zeros."""
+        names = self.names_of(factors)
+        why = say("zero.zero_factors", factors=names)
+        fixed = not any(t.requires_grad for t in factors)
+        mend = say("zero.mend_zero_factors", factors=names) if fixed else ""
+        return self.sends_zeros(asked, nodes, why, mend=mend, factors=factors)
 
     def are_both_zero(self, asked: Asked, factors: Sequence[Tensor]) -> bool:
         """Say whether a leaf and what its gradient is multiplied by are all zeros, and those are
@@ -508,7 +526,7 @@ class Zeros(Paths):
         if (known := self.at_zero(nodes) or reason(self.facts, nodes)) is not None:
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
-            return Reason(say("zero.flat"))
+            return Reason(say("zero.flat"), say("zero.mend_flat"))
         if (unread := self.part_unread(nodes)) is not None:
             return unread
         if (made := self.made_of_zeros(nodes)) is not None:
@@ -543,6 +561,8 @@ class Zeros(Paths):
             state = self.graph.tensor[start]
             if maker is None or maker.function not in _ZEROS or state.requires_grad:
                 continue
+            if "float" not in (state.dtype or ""):
+                continue  # places and classes: nothing is multiplied by them
             writes = self.facts.writes_by_object.get(state.object_id, ())
             if not any(self.facts.writes_memory(e) for e in writes):
                 return self.words.name(start), maker

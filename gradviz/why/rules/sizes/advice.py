@@ -3,6 +3,7 @@ what that was given. Knows no torch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ _SPREADS = {"std", "var"}
 _DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
 _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
+_POWERS = {"pow", "__pow__", "float_power"}
 _LOST = 2**-25  # what single precision loses beside 1
 _BACK = 4  # calls between a logarithm and what may have become exactly 0 or 1
 
@@ -58,11 +60,32 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
         return Advice(say("advice.root", function=function))
     if function in _ARCS:
         return Advice(say("advice.arc", function=function))
+    if function in _POWERS:
+        return Advice(say("advice.power", code=words.code(call))) if has_fraction(call) else None
     if function in _SPREADS:
         return Advice(say("advice.spread", function=function))
     if function in _DIVISIONS:
         return Advice(say("advice.division"))
     return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
+
+
+def has_fraction(call: Call) -> bool:
+    """Say whether a power has a written exponent that is no whole number, or below 0."""
+    if call.source is None:
+        return False
+    written = arguments_written(call.source, plain_name(call.function))
+    exponents = [n.value for n in written] or _exponents_written(call.source.code or "")
+    return any(x < 0 or x != int(x) for x in exponents[-1:])
+
+
+def _exponents_written(code: str) -> list[float]:
+    """Return the numbers that stand behind ``**``.
+
+    >>> _exponents_written("y = x ** 0.5 + z ** (1 / 3) + w ** -2")
+    [0.5, 0.3333333333333333, -2.0]
+    """
+    found = re.findall(r"\*\*\s*\(?(-?[\d.]+)(?:\s*/\s*([\d.]+))?", code)
+    return [float(top) / float(below or 1) for top, below in found if float(below or 1)]
 
 
 def _of_log(facts: Facts, words: Words, call: Call) -> Advice:

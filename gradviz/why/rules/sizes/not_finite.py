@@ -16,7 +16,7 @@ from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import plain_name
 from gradviz.why.measured import Block, Step, numbers
 from gradviz.why.rules.silent.silent import lines_once
-from gradviz.why.rules.sizes.advice import advice
+from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
 from gradviz.why.softmaxes import SOFTMAX, masked_rows
@@ -29,6 +29,7 @@ RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atan
 RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
 RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
+POWERS = {"pow", "__pow__", "float_power"}
 MOST_SUSPECTS = 4
 _INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
@@ -151,6 +152,8 @@ def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
 def is_risky(call: Call) -> bool:
     """Say whether a call is not finite at some values: a division only by a tensor."""
     function = plain_name(call.function)
+    if function in POWERS:
+        return has_fraction(call)
     return function in RISKY or (function in DIVISIONS and len(call.inputs) == 2)
 
 

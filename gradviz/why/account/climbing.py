@@ -1,0 +1,117 @@
+"""Losses that a training makes as large as it can: the loss is minus what cannot be negative, or a
+step by hand adds the gradient."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.preview import number
+from gradviz.graph.records import Call
+from gradviz.graph.training import Did, Training, line_of
+from gradviz.names.written import arguments_written, numbers_read
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.handed_on import LINEAR, plain_name
+from gradviz.why.loss_rows import LossRow, loss_rows
+from gradviz.words.words import Words
+
+# what is never below 0, and has no upper end
+_NOT_NEGATIVE = {
+    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "square", "abs"),
+    *("norm", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+}
+_NEGATES = {"neg", "negative", "__neg__"}
+_TIMES = {"mul", "__mul__", "__rmul__"}
+_LONG = 3  # losses of a row
+_FAR = 1.5  # the last loss, in sizes of the first
+# a step by hand that adds a positive multiple of the gradient
+_ADDS = re.compile(r"^[\w.\[\]]+ \+= (?!-)[^-]*\.grad\b|\.add_\((?!.*-).*\.grad\b")
+
+
+def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
+    """Tell of each loss that grows without end, in size, as the steps ask for it.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        training: what was done with gradients.
+    """
+    for row in loss_rows(facts):
+        if len(row.values) < _LONG or not abs(row.values[-1]) > _FAR * abs(row.values[0]):
+            continue
+        last = row.calls[-1]
+        fields = {
+            "loss": words.name(last.inputs[0]),
+            "first": number(row.values[0]),
+            "last": number(row.values[-1]),
+        }
+        if row.values[-1] < 0:
+            yield from _negated(facts, words, row, fields)
+        else:
+            yield from _by_hand(words, training, row, fields)
+
+
+def _negated(facts: Facts, words: Words, row: LossRow, fields: dict[str, str]) -> Iterator[Remark]:
+    """Tell of a loss that is minus what cannot be negative."""
+    found = _minus_of(facts, row.calls[-1].inputs[0])
+    if found is None:
+        return
+    negating, inner = found
+    told = {**fields, "code": words.at(negating), "function": plain_name(inner.function)}
+    yield Remark(Weight.WEIGHTY, "minus_a_distance", told, (negating, row.calls[-1]))
+
+
+def _minus_of(facts: Facts, tensor_id: int) -> tuple[Call, Call] | None:
+    """Return the call that turned the sign of a loss, and what gave the loss before; None where
+    that may be negative, or no sign was turned."""
+    negating: Call | None = None
+    while (call := facts.maker.get(tensor_id)) is not None and call.inputs:
+        function = plain_name(call.function)
+        if function in _NOT_NEGATIVE or _is_square(call):
+            return None if negating is None else (negating, call)
+        if _turns_sign(call):
+            negating = call if negating is None else None
+        elif function not in LINEAR or len(call.inputs) > 1:
+            return None
+        tensor_id = call.inputs[0]
+    return None
+
+
+def _turns_sign(call: Call) -> bool:
+    """Say whether a call multiplies by a negative number."""
+    if plain_name(call.function) in _NEGATES:
+        return True
+    if plain_name(call.function) not in _TIMES or call.source is None or len(call.inputs) > 1:
+        return False
+    code = (call.source.code or "").replace(" ", "")
+    return "=-" in code or "return-" in code or any(n.value < 0 for n in numbers_read(call.source))
+
+
+def _is_square(call: Call) -> bool:
+    """Say whether a call is a power with an even exponent."""
+    function = plain_name(call.function)
+    if function not in ("pow", "__pow__") or call.source is None:
+        return False
+    code = (call.source.code or "").replace(" ", "")
+    given = [n.value for n in arguments_written(call.source, function)]
+    return "**2" in code or given[-1:] in ([2], [4])
+
+
+def _by_hand(
+    words: Words, training: Training, row: LossRow, fields: dict[str, str]
+) -> Iterator[Remark]:
+    """Tell of steps by hand that add the gradient, by which a loss grew."""
+    runs = {call.id for call in row.calls}
+    steps = dict[object, Call]()
+    leaves = set[int]()
+    for leaf, every in training.moments.items():
+        is_of_row = any(m.did is Did.ADDED and m.call.id in runs for m in every)
+        for moment in every if is_of_row else ():
+            if moment.did is Did.STEPPED and _ADDS.search(words.code(moment.call)):
+                steps[line_of(moment.call)] = moment.call
+                leaves.add(leaf)
+    if steps:
+        told = {**fields, "codes": [words.at(call) for call in steps.values()]}
+        calls = tuple(steps.values())
+        yield Remark(Weight.WEIGHTY, "adds_the_gradient", told, calls, frozenset(leaves))

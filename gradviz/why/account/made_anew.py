@@ -1,0 +1,172 @@
+"""Models and optimizers that are made anew in every pass: what one step learnt, or what an
+optimizer keeps between steps, is gone at the next one. Knows no torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.records import Call, Source
+from gradviz.graph.sites import is_installed_file
+from gradviz.graph.training import Training, line_of
+from gradviz.names.position import callee_of, statement_or_head
+from gradviz.names.statements import Statements, source_of
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.words import Words
+
+_STEPS = 3  # of a place, from which on it is a habit
+# optimizers that keep something of each parameter from step to step
+_KEEPING = {
+    *("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop"),
+    "LBFGS",
+}
+_LOOPS = (ast.For, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Use(NamedTuple):
+    """A step that moved a leaf.
+
+    Attributes:
+        leaf: its object id.
+        step: the step's call.
+        run: the last backward whose gradient it used.
+    """
+
+    leaf: int
+    step: Call
+    run: int | None
+
+
+def made_anew(
+    facts: Facts, words: Words, training: Training, statements: Statements
+) -> Iterator[Remark]:
+    """Tell of models, and else of optimizers, that are made anew for each step.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        training: what was done with gradients.
+        statements: the code that ran.
+    """
+    steps = _uses(training)
+    models = [*_models(facts, words, steps)]
+    yield from models or _optimizers(words, steps, statements)
+
+
+def _uses(training: Training) -> dict[object, list[Use]]:
+    """Return what stepped at each line."""
+    return grouped(
+        (line_of(pile.step.call), Use(leaf, pile.step.call, pile.added[-1].run))
+        for leaf, piles in training.sums_used.items()
+        for pile in piles
+    )
+
+
+def _models(facts: Facts, words: Words, steps: dict[object, list[Use]]) -> Iterator[Remark]:
+    """Tell of steps each of which moved other leaves of the same shapes."""
+    for every in steps.values():
+        rows = [*grouped((use.run, use.leaf) for use in every).values()]
+        shapes = {tuple(facts.latest_state[i].shape or () for i in row) for row in rows}
+        alone = len({leaf for row in rows for leaf in row}) == sum(map(len, rows))
+        if len(rows) < _STEPS or len(shapes) != 1 or not alone:
+            continue
+        made = _made_by(facts, rows[-1], rows[-2])
+        if made is None:
+            continue
+        step = every[-1].step
+        fields = {
+            "code": words.source(made),
+            "n": len(rows),
+            "step": words.at(step),
+            "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
+        }
+        objects = frozenset(rows[-1])
+        yield Remark(Weight.WEIGHTY, "model_anew", fields, (), objects, (made,))
+
+
+def _made_by(facts: Facts, leaves: Sequence[int], before: Sequence[int]) -> Source | None:
+    """Return the statement of the user's in which some leaves got their first values, where others
+    got theirs there, too."""
+    places = [_first_write(facts, leaf) for leaf in (leaves[0], before[0])]
+    one, other = places
+    return one if one is not None and other is not None and one == other else None
+
+
+def _first_write(facts: Facts, leaf: int) -> Source | None:
+    """Return where a leaf was written first."""
+    writes = facts.writes_by_object.get(leaf, ())
+    call = facts.graph.call[writes[0].call_id] if writes else None
+    source = None if call is None else call.source
+    if source is None or not source.frames:
+        return source
+    frame = source.frames[-1] if _is_method(source) else source.frames[0]
+    return Source(frame.file, frame.line, frame.code)
+
+
+def _is_method(source: Source) -> bool:
+    """Say whether a place stands in a constructor: the statement that called it made the thing."""
+    code = source.frames[0].code
+    return len(source.frames) > 1 and code.startswith(("self.", "super()"))
+
+
+def _optimizers(
+    words: Words, steps: dict[object, list[Use]], statements: Statements
+) -> Iterator[Remark]:
+    """Tell of an optimizer that the loop or function which steps it makes anew each time."""
+    for file, node in statements.nodes(ast.Assign):
+        if is_installed_file(file.filename) or not _keeps(node.value):
+            continue
+        name = ast.unparse(node.targets[0])
+        body = _repeated_around(node)
+        step = _step_in(body, name) if body is not None else None
+        if step is None or body is None or _repeated_around(step) is not body:
+            continue
+        place = source_of(file, step)
+        many = [u for key, every in steps.items() if key == _line(place) for u in every]
+        leaves = {use.leaf for use in many}
+        times = len(many) // len(leaves) if leaves else 0
+        if times < _STEPS:
+            continue
+        made = source_of(file, node)
+        fields = {
+            "code": words.source(made),
+            "name": name,
+            "kind": callee_of(node.value.func),
+            "n": times,
+            "step": words.source(place),
+        }
+        yield Remark(Weight.WEIGHTY, "optimizer_anew", fields, (), frozenset(leaves), (made,))
+
+
+def _line(place: Source) -> object:
+    """Return the line of a statement as ``line_of`` gives that of a call."""
+    return place.file, place.line
+
+
+def _keeps(value: Any) -> bool:
+    """Say whether an expression makes an optimizer that keeps something from step to step."""
+    if not isinstance(value, ast.Call):
+        return False
+    kind = callee_of(value.func)
+    momentum = [k.value for k in value.keywords if k.arg == "momentum"]
+    is_zero = any(isinstance(m, ast.Constant) and m.value == 0 for m in momentum)
+    return kind in _KEEPING or (kind == "SGD" and bool(momentum) and not is_zero)
+
+
+def _repeated_around(node: Any) -> Any:
+    """Return the innermost loop or function in which a node stands; None where there is none."""
+    node = getattr(node, "parent", None)
+    while node is not None and not isinstance(node, (*_LOOPS, *_FUNCTIONS)):
+        node = getattr(node, "parent", None)
+    return node
+
+
+def _step_in(body: Any, name: str) -> Any:
+    """Return the statement in a loop or function that steps a variable."""
+    for node in ast.walk(body):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.step":
+            return statement_or_head(node)
+    return None

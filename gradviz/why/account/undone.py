@@ -1,0 +1,98 @@
+"""Steps whose work is undone: what they moved is given other values before the next backward, and
+so again and again. Knows no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.records import Call, Wrote
+from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.words import Words
+
+# what gives a tensor values of which the old ones are no part, from another tensor or from none
+_COPIES = {"copy_", "set_", "data"}
+_FILLS = {
+    *("normal_", "uniform_", "zero_", "fill_", "random_", "trunc_normal_", "exponential_"),
+    *("constant_", "ones_", "zeros_", "eye_", "kaiming_uniform_", "kaiming_normal_"),
+    *("xavier_uniform_", "xavier_normal_", "orthogonal_"),
+}
+_TIMES = 2  # that a step was undone, at least
+
+
+def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
+    """Tell of each place that gives what steps move other values after each step, from before it.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        training: what was done with gradients.
+    """
+    rows = [(leaf, call) for leaf in training.moments for call in _undoing(facts, training, leaf)]
+    for every in grouped((line_of(call), (leaf, call)) for leaf, call in rows).values():
+        by_leaf = grouped(every)
+        times = max(map(len, by_leaf.values()))
+        if times < _TIMES:
+            continue
+        call, leaves = every[-1][1], frozenset(by_leaf)
+        step = _last_step(training.moments[every[-1][0]], call.id)
+        fields = {
+            "code": words.at(call),
+            "names": [words.name(facts.latest_state[i].id) for i in sorted(leaves)],
+            "leaves": len(leaves),
+            "n": times,
+            "step": words.at(step),
+        }
+        key = "undone_fill" if call.function in _FILLS else "undone_copy"
+        yield Remark(Weight.WEIGHTY, key, fields, (call,), leaves)
+
+
+def _undoing(facts: Facts, training: Training, leaf: int) -> Iterator[Call]:
+    """Yield the calls that gave a leaf other values between a step and the next backward."""
+    moments = training.moments[leaf]
+    own = facts.latest_state[leaf].storage_id
+    into_it = (e for e in facts.writes_by_object.get(leaf, ()) if facts.writes_memory(e))
+    writes = {e.call_id: e for e in into_it if _target(facts, e) == own}
+    for step, added in _between(moments):
+        inside = (i for i in sorted(writes) if step.id < i < added.id)
+        calls = (facts.graph.call[i] for i in inside)
+        found = [c for c in calls if _is_from_before(facts, c, writes, step)]
+        yield from found[-1:]
+
+
+def _target(facts: Facts, event: Wrote) -> int | None:
+    """Return the memory into which the call of an event wrote, by storage id; of a ``grad`` that
+    was written the leaf has a new state, too."""
+    call = facts.graph.call[event.call_id]
+    given = facts.graph.tensor[call.inputs[0]] if call.inputs else None
+    return None if given is None else given.storage_id
+
+
+def _between(moments: list[Moment]) -> Iterator[tuple[Call, Call]]:
+    """Yield each step with the backward that comes next."""
+    step: Call | None = None
+    for moment in moments:
+        if moment.did is Did.STEPPED:
+            step = moment.call
+        elif moment.did is Did.ADDED and step is not None:
+            yield step, moment.call
+            step = None
+
+
+def _is_from_before(facts: Facts, call: Call, writes: Mapping[int, Wrote], step: Call) -> bool:
+    """Say whether a call gave values that owe nothing to a step: new ones, or those of a tensor
+    that was there before it."""
+    if call.function in _FILLS:
+        return True
+    if call.function not in _COPIES:
+        return False
+    given = [i for i in call.inputs if i != writes[call.id].before_id]
+    makers = (facts.maker.get(i) for i in given)
+    return bool(given) and all(maker is None or maker.id < step.id for maker in makers)
+
+
+def _last_step(moments: list[Moment], before: int) -> Call:
+    """Return the last step before a call."""
+    steps = [m.call for m in moments if m.did is Did.STEPPED and m.call.id < before]
+    return steps[-1]
