@@ -124,7 +124,7 @@ def test_what_changed_glows_without_fading_where_nothing_shall_move(
 ) -> None:
     page = open_page("panel", reduced_motion=motion)
     page.get_by_role("radio", name="detach").check()
-    for part in (".gv-fresh .gv-filled", ".gv-canvas .gv-changed"):
+    for part in (".gv-fresh .gv-filled", ".gv-canvas .gv-node.gv-changed > path"):
         run = page.locator(part).first.evaluate(
             "e => [getComputedStyle(e).animationName, getComputedStyle(e).animationTimingFunction]"
         )
