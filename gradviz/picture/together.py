@@ -205,6 +205,7 @@ class Together:
         self._ids: dict[str, int] = {}  # of cards, by their keys
         self._scenes: dict[str, Scene] = {}  # by their settings, the newest last
         self._order: list[str] = []  # settings, as they first came
+        self._last: dict[int, render.Arranged] = {}  # how it was arranged last, by widths
 
     def add(self, settings: str, scene: Scene) -> None:
         """Take in the picture that is shown now, and let go of what is too old or too different."""
@@ -220,7 +221,7 @@ class Together:
         self.whole = self._laid_over()
         lost = self._terms(new).notes != new.notes
         if lost or len(self.whole.cards) > TIMES * len(scene.cards):
-            self._scenes = {settings: self._scenes[settings]}
+            self._scenes, self._last = {settings: self._scenes[settings]}, {}
             self.whole = self._laid_over()
 
     @property
@@ -275,7 +276,9 @@ class Together:
 
     def _drawn(self, scene: Scene, width: int) -> str:
         """Draw one of the pictures at the places of all."""
-        source, how, _ = render.best(self.whole, width)
+        # the arrangement that all had before is tried first: others take long, and cards would move
+        source, how, flaws = render.best(self.whole, width, self._last.get(width))
+        self._last[width] = render.Arranged("", how, flaws)
         numbers = self._numbers(scene)
         new = self._renumbered(scene, numbers)
         places = {key: i for i, (key, _) in enumerate(_keyed(self.whole.arrows))}
