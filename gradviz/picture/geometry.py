@@ -18,6 +18,7 @@ CLEAR = 0.7  # points that a chip keeps from everything but its line
 # share of a line's direction that goes down, above which it meets its card from above or below
 STEEP = 0.5
 TIP = 7.0  # points of an arrow's head
+EVENLY, AT_THE_END = 2, 12  # how fast what an end of a way is moved by fades along it
 CORNER = 8.0  # points by which the corner of a card is round
 STEP = 3.0  # points between the samples of a line
 CELL = 24.0  # points; side of the squares by which the samples of lines are looked up
@@ -25,6 +26,7 @@ CELL = 24.0  # points; side of the squares by which the samples of lines are loo
 ALONG = (0.5, 0.46, 0.54, 0.42, 0.58, 0.38, 0.62, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.1, 0.9)
 
 Point = tuple[float, float]
+STAY: Point = (0.0, 0.0)  # the way to where something is
 
 
 class Rect(NamedTuple):
@@ -116,16 +118,34 @@ class Spline(NamedTuple):
             points[-1], end = end, None
         return Spline(points, start, end)
 
-    def reaching(self, tail: Rect, head: Rect | None) -> Spline:
+    @property
+    def ends(self) -> tuple[Point, Point]:
+        """Where it begins and ends, tips of heads included."""
+        return self.start or self.points[0], self.end or self.points[-1]
+
+    def reaching(
+        self, tail: Rect, head: Rect | None, ends: tuple[Point, Point] | None = None
+    ) -> Spline:
         """Return the way with its ends on the borders of the boxes there, bent evenly so that
-        nowhere a corner comes; ``head``: None where it ends at something else."""
-        first = _way_to(tail, self.start or self.points[0])
-        last = _way_to(head, self.end or self.points[-1]) if head else (0.0, 0.0)
-        return Spline(
-            _bent(self.points, first, last),
-            self.start and _moved(self.start, first),
-            self.end and _moved(self.end, last),
-        )
+        nowhere a corner comes.
+
+        Args:
+            tail: the box where it begins.
+            head: the one where it ends; None: at something else.
+            ends: those of the middle of a pair of lines, which goes to the borders with both of
+                them side by side; None: it is alone.
+        """
+        (start, end), (middle_start, middle_end) = self.ends, ends or self.ends
+        first = _ways_onto(tail, start, middle_start, self.points[1])
+        last = _ways_onto(head, end, middle_end, self.points[-2]) if head else (STAY, STAY)
+        points = _bent(self.points, first[0], last[0], EVENLY)
+        points = _bent(points, first[1], last[1], AT_THE_END)
+        start, end = _moved(start, _moved(*first)), _moved(end, _moved(*last))
+        if self.start:
+            points[0] = _towards(start, points[0], TIP)
+        if self.end:
+            points[-1] = _towards(end, points[-1], TIP)
+        return Spline(points, self.start and start, self.end and end)
 
     def samples(self) -> list[Point]:
         """Return points along it, close together, from tip to tip."""
@@ -182,7 +202,7 @@ def _way_to(box: Rect, point: Point) -> Point:
     x = min(max(point[0], box.x0), box.x1)
     y = min(max(point[1], box.y0), box.y1)
     if math.dist(point, (x, y)) < 1:
-        return 0.0, 0.0
+        return STAY
     if box.x0 < x < box.x1:
         x = min(max(x, box.x0 + inset), box.x1 - inset)
     else:
@@ -190,14 +210,37 @@ def _way_to(box: Rect, point: Point) -> Point:
     return x - point[0], y - point[1]
 
 
-def _bent(points: list[Point], first: Point, last: Point) -> list[Point]:
+def _ways_onto(box: Rect, point: Point, middle: Point, before: Point) -> tuple[Point, Point]:
+    """Return the way of the end of a line to the border of a box that the middle of its pair goes,
+    and the one along this border that brings it to its side of the middle, if it is not there.
+
+    Args:
+        box: the card.
+        point: the end of the line.
+        middle: that of the way between both lines of a pair; the point itself where it is alone.
+        before: where the line comes from.
+    """
+    way = _way_to(box, middle)
+    (x, y), beside = _moved(middle, way), (point[0] - middle[0], point[1] - middle[1])
+    is_upright = x in (box.x0, box.x1)
+    if beside == STAY or abs(beside[is_upright]) >= abs(beside[not is_upright]):
+        return way, STAY  # both lines end beside each other along this border
+    normal = before[1] - y, x - before[0]
+    is_left = beside[0] * normal[0] + beside[1] * normal[1] > 0
+    by = math.hypot(*beside) * (1 if is_left == (normal[is_upright] > 0) else -1)
+    x, y = (x, y + by) if is_upright else (x + by, y)
+    now = _moved(point, way)
+    return way, (min(max(x, box.x0), box.x1) - now[0], min(max(y, box.y0), box.y1) - now[1])
+
+
+def _bent(points: list[Point], first: Point, last: Point, power: int) -> list[Point]:
     """Return a way whose ends are moved, and every other point the less, the farther it is from
-    them."""
+    them: with a larger power, only near the ends."""
     steps = [math.dist(a, b) for a, b in itertools.pairwise(points)]
     along = list(itertools.accumulate(steps, initial=0.0))
     whole = along[-1] or 1
     return [
-        _moved(_moved(point, first, (1 - passed / whole) ** 2), last, (passed / whole) ** 2)
+        _moved(_moved(point, first, (1 - passed / whole) ** power), last, (passed / whole) ** power)
         for point, passed in zip(points, along, strict=True)
     ]
 

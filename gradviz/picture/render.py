@@ -626,8 +626,10 @@ def _draw_own(
         borders[name] = Rect(box.x0 + w, box.y0 + h, box.x1 - w, box.y1 - h)
     lines: list[list[Point]] = []
     chips: list[tuple[Any, Chip]] = []
+    middles = _middles_of_pairs(graph)
     for tail, head, key in graph.edges(keys=True):
-        if _draw_arrow(graph, (tail, head, key), arrows, borders):
+        middle = middles.get((key or "").removesuffix("f"))
+        if _draw_arrow(graph, (tail, head, key), arrows, borders, middle):
             edge = _pygraphviz().Edge(graph, tail, head, key)
             lines.append(Spline.read(edge.attr["pos"]).samples())
             if edge.attr["label"]:
@@ -645,14 +647,33 @@ def _draw_own(
     _place_chips(graph, chips, lines, borders)
 
 
+def _middles_of_pairs(graph: Any) -> dict[str, tuple[Point, Point]]:
+    """Return where the middle between both lines of each arrow that has two begins and ends, by the
+    arrow's key."""
+    found: dict[str, list[tuple[Point, Point]]] = {}
+    for tail, head, key in graph.edges(keys=True):
+        if key and (key.endswith("f") or graph.has_edge(tail, head, f"{key}f")):
+            spline = Spline.read(_pygraphviz().Edge(graph, tail, head, key).attr["pos"])
+            found.setdefault(key.removesuffix("f"), []).append(spline.ends)
+    return {
+        key: (_between(one[0], other[0]), _between(one[1], other[1]))
+        for key, (one, other) in found.items()
+    }
+
+
+def _between(one: Point, other: Point) -> Point:
+    return (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
+
+
 def _draw_arrow(
     graph: Any,
     edge: tuple[str, str, str],
     arrows: Mapping[str, OwnLook],
     borders: Mapping[str, Rect],
+    middle: tuple[Point, Point] | None,
 ) -> bool:
     """Leave of an arrow of a layout the lines that it has in one picture, from card to card; tell
-    whether this is one of them."""
+    whether this is one of them. ``middle``: the ends of the way between both lines of a pair."""
     tail, head, key = edge
     if not key:  # it only keeps two cards under each other
         return False
@@ -674,7 +695,7 @@ def _draw_arrow(
     own = is_forward and is_pair
     has_label = look.label and not own
     line.attr.update(
-        pos=spline.reaching(borders[tail], to).write(),
+        pos=spline.reaching(borders[tail], to, middle if is_pair else None).write(),
         id=f"{look.id}f" if own else look.id,
         label=look.label if has_label else "",
     )

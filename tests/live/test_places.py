@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from typing import Any
@@ -13,6 +14,7 @@ from svg import SVG, cards_of
 import gradviz as gv
 from gradviz.live.explore import Exploration, explore
 from gradviz.picture import render
+from gradviz.picture.geometry import Spline
 from gradviz.picture.together import LEGIBLE, MARGINS, NARROW, Together, is_too_wide, width_in
 
 Point = tuple[float, float]
@@ -263,3 +265,46 @@ def test_where_backward_stopped_between_two_cards_side_by_side_stands_a_sign() -
     together = Together()
     together.add("", scenario.figure.scene)
     assert "raises here" in together.svg(scenario.figure.scene, NARROW)
+
+
+def skip_over(copy: str = "clone") -> None:
+    """Three ways pass other cards, and their cards have other sizes in the other state."""
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    w = torch.tensor([0.5, 0.5, 0.5], requires_grad=True)
+    b = getattr(a, copy)()
+    c = a * 2
+    d = b * w
+    e = c + d
+    f = e.exp()
+    g = f - c
+    h = g * w
+    k = h.tanh()
+    m = k + e
+    loss = m.sum()
+    loss.backward()
+
+
+def lines_of(svg: str) -> dict[str, list[Point]]:
+    """Points along the line of each arrow."""
+    root, found = ElementTree.fromstring(svg), {}
+    for group in root.iter(f"{SVG}g"):
+        paths = list(group.findall(f"{SVG}path"))
+        name = str(group.get("id")).rpartition("-")[2]
+        if re.fullmatch(r"e\d+f?", name) and paths:
+            numbers = [float(n) for n in re.findall(r"-?[\d.]+", paths[0].get("d") or "")]
+            pos = " ".join(f"{x},{y}" for x, y in zip(numbers[::2], numbers[1::2], strict=True))
+            found[name] = Spline.read(pos).samples()
+    return found
+
+
+def test_both_lines_of_a_pair_stay_apart_from_card_to_card() -> None:
+    live = gv.explore(skip_over, copy=["clone", "detach"])
+    for copy in ("detach", "clone"):
+        live.set(copy=copy)
+        lines = lines_of(live.state["svg"])
+        pairs = [name for name in lines if f"{name}f" in lines]
+        assert len(pairs) > 10
+        for name in pairs:
+            line, other = lines[name], lines[f"{name}f"]
+            inner = line[len(line) // 6 : -len(line) // 6]
+            assert min(math.dist(p, q) for p in inner for q in other) > 3, name
