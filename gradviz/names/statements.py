@@ -271,6 +271,23 @@ def where_made(kind: type, name: str) -> Source | None:
     return None if found is None else source_of(*found)
 
 
+def where_used(kind: type, name: str) -> Source | None:
+    """Return the first line of a class's ``forward`` that reads an attribute of its own, as far as
+    that can be read."""
+    owner = next((one for one in kind.__mro__ if "forward" in vars(one)), kind)
+    code = code_of_function(vars(owner).get("forward"))
+    for file, node in () if code is None or is_installed(code) else inside(code):
+        if isinstance(node, ast.Attribute) and node.attr == name and _is_own_read(node):
+            return source_of(file, statement_or_head(node) or node)
+    return None
+
+
+def _is_own_read(node: ast.Attribute) -> bool:
+    """Tell whether an attribute of ``self`` is read."""
+    is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return is_own and isinstance(node.ctx, ast.Load)
+
+
 def _makes(node: Any, name: str) -> bool:
     """Tell whether a target of an assignment, or a call, makes the attribute ``self.name``."""
     if isinstance(node, ast.Attribute):

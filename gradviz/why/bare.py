@@ -358,8 +358,16 @@ def _is_odd(tensor: Any, was_none: bool) -> bool:
 def _of_everything(bare: Bare) -> Explanation | None:
     """Tell of the models and the loss; without a model of every leaf."""
     if bare.models:
-        return bare.ask(*bare.subjects)
+        return _of_trained_inputs(bare, bare.ask(*bare.subjects))
     return _of_leaves(bare) or (bare.ask(*bare.subjects) if bare.subjects else None)
+
+
+def _of_trained_inputs(bare: Bare, told: Explanation | None) -> Explanation | None:
+    """Return an answer of the models; where all in them is frozen, with the leaves besides that get
+    their gradient: an image that is optimized."""
+    leaves = _leaves(bare) if told is not None and told.cause is Cause.FROZEN else []
+    both = bare.ask(dict(bare.models), *leaves, *bare.losses) if leaves else None
+    return both if both is not None and both.cause is Cause.HEALTHY else told
 
 
 def _of_leaves(bare: Bare) -> Explanation | None:

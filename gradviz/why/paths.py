@@ -230,14 +230,16 @@ class Paths:
 
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """Return the call that took away what the last backward had stored, and what that was."""
-        cleared = None
+        cleared, has_come = None, False
         for write in self.flow.writes_to(asked.tensor_id):
             before = self.graph.tensor[write.before_id].grad
             after = self.graph.tensor[write.after_id].grad
             if write.call_id in self.facts.backward_calls:
-                cleared = None
-            elif before is not None and not only_zeros(before) and taken_away(before, after):
-                cleared = self.graph.call[write.call_id], before
+                cleared, has_come = None, True
+            elif before is not None and taken_away(before, after):
+                if has_come or not only_zeros(before):
+                    cleared = self.graph.call[write.call_id], before
+                has_come = False
         return cleared
 
     # --- values that left torch -------------------------------------------------------------------
@@ -302,13 +304,22 @@ class Paths:
 
     def unmade_in_loss(self, first: int) -> list[Tensor]:
         """Return the untracked states in the loss that no call returned, and that none read before
-        this call."""
+        this call; without the running statistics that a norm writes itself."""
         readers = self.facts.calls_reading
         untracked = (
             t for t in self.graph.tensors if t.id in self.flow.behind and not t.requires_grad
         )
         unmade = (t for t in untracked if t.id not in self.facts.returned_ids)
-        return [t for t in unmade if any(c.id > first for c in readers.get(t.id, ())[:1])]
+        return [
+            t
+            for t in unmade
+            if any(c.id > first for c in readers.get(t.id, ())[:1]) and not self._is_statistic(t)
+        ]
+
+    def _is_statistic(self, tensor: Tensor) -> bool:
+        """Say whether norms alone read it, beside their input: a running mean or variance."""
+        readers = self.facts.calls_reading.get(tensor.id, ())
+        return all(c.function.endswith("_norm") and tensor.id in c.inputs[1:] for c in readers)
 
     def reader_of(self, gone: Call) -> Call | None:
         """Return a call on the way to the loss whose code uses the number that ``gone`` gave: in

@@ -89,6 +89,7 @@ from gradviz.why.rules.whole import (
     flags,
     idle_parts,
     leaf_root,
+    meant,
     moved_parameter,
     one_network,
     plain_tensors,
@@ -285,6 +286,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, Case.with_constants, Case.is_healthy),
     Rule(AGAIN, ANY, Case.as_far_as_seen, Case.is_healthy),
     Rule(AGAIN, ANY, Case.odd_first, Case.odd_beside),
+    Rule(AGAIN, ANY, meant.as_observed, meant.may_be_meant),
     # --- what goes wrong although nothing raises, the worst first ---------------------------------
     Rule(SILENT, HERE, overwritten.overwritten),
     Rule(SILENT, STAYS, shared_snapshot.snapshots),

@@ -804,6 +804,13 @@ MEND = {
     "write": "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone().",
 }
 
+# of what may be meant: why/rules/whole/meant.py
+MEANT = {
+    "not_known": "Whether that is meant is not known: the program shows no symptom of it.",
+    "siblings": "Of the same list {names} was used: each run may take others, as experts are chosen.",
+    "only_if": "only if that is to be trained: {mend}",
+}
+
 # of a question that names nothing: why/bare.py
 BARE = {
     "raised": "It raised {error}",
@@ -2085,17 +2092,17 @@ SILENT: dict[tuple[Cause, str], Answer] = {
     (Cause.BATCH_NORM_MOVES, "moved"): Answer(
         verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
         why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
-        mend="eval() on the frozen modules.",
+        mend="if these are to stay too: eval() on the frozen modules.",
     ),
     (Cause.BATCH_NORM_MOVES, "moved_in_train_mode"): Answer(
         verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
         why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
-        mend="eval() on the frozen modules, after every model.train().",
+        mend="if these are to stay too: eval() on the frozen modules, after every model.train().",
     ),
     (Cause.BATCH_NORM_MOVES, "will_move"): Answer(
         verdict="The running statistics of {layers:few} move at every forward, although all weights there are frozen.",
         why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
-        mend="eval() on the frozen modules, after every model.train().",
+        mend="if these are to stay too: eval() on the frozen modules, after every model.train().",
     ),
     (Cause.GRAPH_KEPT, "sum"): Answer(
         verdict="{it} keeps the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",
@@ -2607,6 +2614,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No call of this run used {names}.",
         why="the forward of {owner} ran and does not call {names}.",
         mend="call {n:it|them} in forward; or, where {n:it is|they are} not needed, leave {n:its|their} creation out of __init__.",
+    ),
+    (Cause.BRANCH_NOT_TAKEN, "in_a_branch"): Answer(
+        verdict="No call of this run used {names}.",
+        why="the forward of {owner} ran, and took no way through the line that uses {names}.",
+        mend="if {n:it is|they are} to be trained: take that way. If not, nothing is wrong.",
     ),
     (Cause.BRANCH_NOT_TAKEN, "not_read"): Answer(
         verdict="No call of this run used {names}.",
@@ -3447,6 +3459,7 @@ SECTIONS = {
     "cells": CELLS,
     "belief": BELIEF,
     "magic": MAGIC,
+    "meant": MEANT,
     "bare": BARE,
     "mend": MEND,
     "raised": IN_RAISED,

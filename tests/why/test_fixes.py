@@ -3264,6 +3264,27 @@ loss.backward()
     ),
 )
 fix(
+    "branch_not_taken/in_a_branch",
+    "net",
+    "all(p.grad is not None for p in net.parameters())",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.near, self.far = nn.Linear(2, 1), nn.Linear(2, 1)
+        self.use_far = False
+    def forward(self, x):
+        y = self.near(x)
+        if self.use_far:
+            y = y + self.far(x)
+        return y
+net = Net()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    ("take that way", "        self.use_far = False", "        self.use_far = True"),
+)
+fix(
     "branch_not_taken/not_called",
     "net",
     "all(p.grad is not None for p in net.parameters())",

@@ -30,6 +30,14 @@ FACTORS = {
     "LinearBackward0": (0, 1),
     "ConvolutionBackward0": (0, 1),
 }
+# Which slot of these nodes is the weight by which the gradient of the input, at slot 0, is
+# multiplied.
+SCALES = {
+    "NativeBatchNormBackward0": 1,
+    "CudnnBatchNormBackward0": 1,
+    "NativeLayerNormBackward0": 1,
+    "NativeGroupNormBackward0": 1,
+}
 # where a slope can be 0
 FLAT = ("Relu", "Threshold", "Hardtanh", "Clamp", "Round", "Floor", "Ceil", "Sign", "Trunc")
 # what puts several values side by side, and multiplies none
@@ -137,7 +145,17 @@ class Zeros(Paths):
                 zeros = self.zeros_at(node, other)
                 if zeros is not None:
                     blocked[node.id, mine] = zeros
+            scale = SCALES.get(node.name)
+            zeros = None if scale is None else self.scale_of_zeros(node, scale)
+            if zeros is not None:
+                blocked[node.id, 0] = zeros
         return blocked
+
+    def scale_of_zeros(self, node: Node, slot: int) -> Tensor | None:
+        """Return the all-zero weight of a norm that stands at a slot of its node."""
+        edges = {e.next_index: e.next_node_id for e in self.graph.edges_from.get(node.id, ())}
+        behind = edges.get(slot)
+        return None if behind is None else self.zero_leaf(behind)
 
     def zeros_at(self, node: Node, slot: int) -> Tensor | None:
         """Return the all-zero factor of a product that stands at a slot of its node."""
@@ -641,8 +659,6 @@ class Zeros(Paths):
         """Say whether all these factors get a gradient themselves, so that its own starts after
         the first step."""
         if not all(t.is_leaf and t.requires_grad for t in factors):
-            return False
-        if self.is_zero(asked.tensor_id):
             return False
         last = self.facts.latest_state
         return not any(self.stuck(last[t.object_id]) for t in factors)

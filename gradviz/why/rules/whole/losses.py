@@ -50,6 +50,12 @@ class Losses(Optimizers):
         runs = [b for b in self.graph.backwards if b.kind == "backward"]
         return [i for b in runs for i in self.graph.call[b.call_id].inputs[:1]]
 
+    @cached_property
+    def asks_for_tensors(self) -> bool:
+        """Whether the reader, or the program itself, looked at a tensor that is no loss."""
+        losses = {id(t) for t in self.losses}
+        return self.in_particular and any(i not in losses for i in self.tensors)
+
     def recorded_and_mild(self, found: Explanation) -> bool:
         """Say whether a recording may show something graver than the answer so far."""
         return self.recording is not None and found.cause.level <= Level.NOTE

@@ -79,11 +79,11 @@ def as_copied(asked: Asked, found: Explanation, gradients: Gradients) -> Explana
 def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:
     """Return answers, those of parameters as healthy that a cut keeps off this loss, and that
     have an optimizer which holds nothing that this loss trains: a generator's, where the
-    discriminator's loss is asked about. Where nothing is asked in particular, also those that steps
-    move with another loss, while steps use this one too: each has what it is to learn from."""
+    discriminator's loss is asked about. Where no tensor is asked about, also those that steps move
+    with another loss, while steps use this one too: each has what it is to learn from."""
     reached = {a.tensor_id for a, _ in told if gradients.reaches(a)}
     apart = _held_apart(case, reached) if reached else set()
-    if not case.in_particular and _trains_something(gradients):
+    if not case.asks_for_tensors and _trains_something(gradients):
         apart |= {a.tensor_id for a, _ in told if gradients.is_moved(a)}
     kept = [
         (a, kept_and_trained(gradients, a, e))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
-from gradviz.names.statements import where_made
+from gradviz.names.statements import where_made, where_used
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.subjects import parameters_of
@@ -37,6 +37,11 @@ class Uncalled(NamedTuple):
         """Where the constructor makes it, as far as that can be read."""
         return where_made(type(self.owner), self.name)
 
+    @property
+    def used(self) -> Source | None:
+        """Where the forward of the owner uses it, in a branch that was not taken."""
+        return where_used(type(self.owner), self.name)
+
 
 def unread(case: Case, found: Explanation) -> bool:
     """Say whether the answer so far is that no call read a parameter."""
@@ -51,10 +56,14 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
     missing = modules or list(_unread(case))
     if not missing:
         return None
-    places = [made for u in missing if (made := u.made) is not None]
+    places = _present(u.used for u in missing)
+    form = "in_a_branch"
+    if len(places) < len(missing):
+        places = _present(u.made for u in missing)
+        form = "not_called" if modules else "not_read"
     told = case.answer(
         Cause.BRANCH_NOT_TAKEN,
-        "not_called" if modules else "not_read",
+        form,
         statements=list(dict.fromkeys(places)),
         tensor_ids=found.tensor_ids,
         owner=pattern(list(dict.fromkeys(u.owner_path for u in missing))),
@@ -69,6 +78,11 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
         ruled_out=found.ruled_out,
         finding=finding,
     )
+
+
+def _present(places: Iterable[Source | None]) -> list[Source]:
+    """Return the places that are known."""
+    return [place for place in places if place is not None]
 
 
 def _parameters(uncalled: Uncalled) -> list[Any]:

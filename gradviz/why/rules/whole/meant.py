@@ -1,0 +1,117 @@
+"""What may be meant is told as what was observed: a program shows what it does, and not whether
+that was wanted. It is blamed where the reader asked about the very tensor, or the program read its
+gradient and found none, or where an optimizer is to train what gets no gradient."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gradviz.graph.findings import Cause, Level
+from gradviz.why.explanation import Explanation
+from gradviz.why.many import pattern
+from gradviz.why.subjects import held_by
+from gradviz.words.speech import say
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+# what programs do on purpose as often as not; the fix of each says on which condition it is one
+_CHOSEN = {
+    Cause.FIRST_ORDER,
+    Cause.KEPT_OFF,
+    Cause.FROZEN,
+    Cause.LEFT_OUT,
+    Cause.BATCH_NORM_MOVES,
+}
+_CHOSEN_FORMS = {
+    (Cause.CHANGED_BY_HOOK, "on_tensor"),
+    (Cause.CHANGED_BY_HOOK, "of_module"),
+    (Cause.NO_BACKWARD_YET, "taken_before_step"),
+    (Cause.BRANCH_NOT_TAKEN, "in_a_branch"),
+    (Cause.EVAL_MODE, "stepped"),
+}
+# forms that tell of code which says something else: it was to switch the flags on again
+_CONTRADICTING = {"only_off"}
+# why a gradient is missing that maybe nobody wants
+_MISSING = {
+    Cause.CUT,
+    Cause.REBUILT_FROM_VALUE,
+    Cause.NO_GRAD_WRITE,
+    Cause.NOT_IN_LOSS,
+    Cause.BRANCH_NOT_TAKEN,
+}
+
+
+def may_be_meant(case: Case, found: Explanation) -> bool:
+    """Say whether a recording was looked through, and the answer so far names a cause."""
+    return case.recording is not None and not found.is_observed
+
+
+def as_observed(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer as what was observed, where it may be meant; what it says to write
+    instead is for those who did not mean it."""
+    siblings = _used_siblings(case, found)
+    if siblings:
+        line = say("meant.siblings", names=pattern(siblings))
+        return _observed(found, say("meant.only_if", mend=found.mend), line)
+    if case.asks_for_tensors:
+        return None
+    is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
+    if is_chosen or (found.cause, found.form) in _CHOSEN_FORMS:
+        return _observed(found, found.mend, say("meant.not_known"))
+    if _only_returned(case, found):
+        return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
+    if _is_wanted_by_nobody(case, found):
+        return _observed(found, say("meant.only_if", mend=found.mend), say("meant.not_known"))
+    return None
+
+
+def _observed(found: Explanation, mend: str, line: str) -> Explanation:
+    """Return an answer as what was observed, with a line about that."""
+    return found._replace(
+        mend=mend if found.mend else "", more=(line, *found.more), is_observed=True
+    )
+
+
+def _only_returned(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that autograd.grad returned the gradients, in a program in which no
+    backward was called and nothing steps."""
+    backwards = [b for b in case.graph.backwards if b.kind == "backward"]
+    steps = case.known_optimizers or case.graph.held
+    return found.form == "given_back" and not backwards and not steps
+
+
+def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that a gradient is missing of what no optimizer holds, while others
+    have theirs, and optimizers are known."""
+    if found.cause not in _MISSING:
+        return False
+    held = {case.ids.get(i) for i in held_by(case.known_optimizers)} - {None}
+    missing = {a.tensor_id for a, e in case.told if e.cause is found.cause}
+    is_moved = any(case.training.sums_used.values())
+    others_train = is_moved or any(e.cause.level is Level.FINE for _, e in case.told)
+    return bool(held or is_moved) and bool(missing) and others_train and held.isdisjoint(missing)
+
+
+def _used_siblings(case: Case, found: Explanation) -> list[str]:
+    """Return the parameters that have a gradient and stand in the same lists of modules as all that
+    no call used, where that is the answer: experts to which samples were sent."""
+    if found.form != "never_read":
+        return []
+    missing = {_in_list(a.name) for a, e in case.told if e.cause is found.cause}
+    known = {case.called.get(id(m), ""): m for m in case.known_modules}
+    used = {
+        name: _in_list(name)
+        for title, module in {**known, **case.titled}.items()
+        for name, parameter in module.named_parameters(title)
+        if parameter.grad is not None and _in_list(name) in missing
+    }
+    return list(used) if "" not in missing and missing <= set(used.values()) else []
+
+
+def _in_list(name: str) -> str:
+    """Return the name of a parameter without the places in lists of modules; "" of what is in no
+    list."""
+    place = re.sub(r"\.\d+(?=\.)|\[\d+\]", ".#", name)
+    return "" if place == name else place
