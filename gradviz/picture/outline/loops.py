@@ -36,10 +36,11 @@ class Loops:
         """Return the units with one unit for each loop."""
         number: dict[Hashable, int] = {}
         keys = [number.setdefault(self._key(unit), len(number)) for unit in units]
+        least = self._least_periods(units)
         found: list[Unit] = []
         k = 0
         while k < len(units):
-            period, times = self._period(units, keys, k)
+            period, times = self._period(units, keys, k, least[k])
             if period:
                 found.append(self._loop(units[k : k + period * times], period))
                 k += period * times
@@ -48,10 +49,27 @@ class Loops:
                 k += 1
         return found
 
-    def _period(self, units: list[Unit], keys: Sequence[int], start: int) -> tuple[int, int]:
-        """Return how many units the step of a loop has that begins here, and how often it comes;
-        0, 0: none begins here."""
-        for period in range(1, min(LONGEST, (len(keys) - start) // STEPS) + 1):
+    def _least_periods(self, units: list[Unit]) -> list[int]:
+        """Return, for each unit, how many units the step of a loop must have that begins with it:
+        one that reads a parameter, or a module, is among them."""
+        least = [0] * len(units)
+        after = LONGEST
+        for k in reversed(range(len(units))):
+            is_enough = units[k].kind is Kind.CALL or self._reads_weights(units[k])
+            least[k] = after = 1 if is_enough else after + 1
+        return least
+
+    def _reads_weights(self, unit: Unit) -> bool:
+        """Say whether a unit is a statement that reads parameters."""
+        is_statement = unit.kind is Kind.STATEMENT
+        return is_statement and bool(self.operations.reads_weights[unit.ops[0]])
+
+    def _period(
+        self, units: list[Unit], keys: Sequence[int], start: int, least: int
+    ) -> tuple[int, int]:
+        """Return how many units the step of a loop has that begins here, ``least`` or more, and how
+        often it comes; 0, 0: none begins here."""
+        for period in range(least, min(LONGEST, (len(keys) - start) // STEPS) + 1):
             step = keys[start : start + period]
             times = 1
             while keys[start + times * period : start + (times + 1) * period] == step:
@@ -65,10 +83,7 @@ class Loops:
         step uses what the step before it made or no gradient is recorded in any: one module alone
         is a range of calls."""
         step = units[:period]
-        reads = any(
-            unit.kind is Kind.STATEMENT and self.operations.reads_weights[unit.ops[0]]
-            for unit in step
-        )
+        reads = any(map(self._reads_weights, step))
         modules = {self._module(unit) for unit in step if unit.kind is Kind.CALL}
         if not reads and len(modules) < 2:
             return False
