@@ -249,7 +249,7 @@ class Notebook:
             if self._is_outdated(recording, loss_cell, seen):
                 # a later backward was not recorded, or it saw nothing of this loss
                 recording = None
-            elif not seen or _is_evaluation(loss, recording):
+            elif not seen or _is_evaluation(loss, recording) or _is_copy(loss, recording):
                 # what this cell called backward on has no name: it is of an earlier cell, or the
                 # name is that of the evaluation since
                 loss, note = None, ""
@@ -314,6 +314,16 @@ def _is_evaluation(loss: torch.Tensor, recording: Recording) -> bool:
     maker = None if state is None else Facts.of(recording.graph).maker.get(state.id)
     is_off = maker is not None and not maker.grad_mode
     return is_off and not loss.requires_grad and bool(recording.graph.backwards)
+
+
+def _is_copy(loss: torch.Tensor, recording: Recording) -> bool:
+    """Say whether a number is the detached value of one that a backward was called on."""
+    state = recording.find(loss)
+    facts = Facts.of(recording.graph)
+    maker = None if state is None else facts.maker.get(state.id)
+    if maker is None or maker.function not in ("detach", "data") or loss.requires_grad:
+        return False
+    return not set(facts.losses).isdisjoint(maker.inputs)
 
 
 def _last() -> BaseException | None:

@@ -3,7 +3,7 @@
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind`` and ``real_blind2`` to ``real_blind7`` (each kept aside, and run once; of the
 fourth one half and later the other), ``real_blind8`` (kept aside, not run yet), ``real_learn6`` and
-``real_learn7`` (to work with, collected later) has for each; the ``healthy`` of the third and of those
+``real_learn7`` (to work with, collected later), and ``real_learn8`` (silent faults alone) has for each; the ``healthy`` of the third and of those
 after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
@@ -117,7 +117,8 @@ BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LEARNT = LATER
 LEARN6, LEARN7 = LEARNT[:2], LEARNT[2:]
 BLIND8, HEALTHY8 = map(questions, NOT_ASKED)
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
-ALL = [*ALL_ASKED, *BLIND8, *HEALTHY8]
+LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
+ALL = [*ALL_ASKED, *BLIND8, *HEALTHY8, *LEARN8]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 

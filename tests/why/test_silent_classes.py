@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_real_truth import tomllib
+from test_real_truth import LEARN8, Question, tomllib
 from test_symptom import asked
 
 # what torch warns of is not what is tested
@@ -19,6 +19,25 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 FAULTS = tomllib.loads(Path(__file__).with_name("silent_classes.toml").read_text())["fault"]
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=[f["name"] for f in FAULTS])
 MEANT = tomllib.loads(Path(__file__).with_name("silent_meant.toml").read_text())["meant"]
+# of the real questions of real_learn8 what the bare answer names since
+REAL = {
+    "q951": "All 3 columns of net.linear.w are equal",
+    "q952": "NoamOpt.step(), which sets another one, never ran",
+    "q953": "LinearLR is of another optimizer",
+    "q954": "scheduler.step(loss)",
+    "q955": "training=self.training",
+    "q956": "nn.Dropout(p=0.5)(x) ran in training mode inside ResNet",
+    "q957": "permute (or transpose) it there first",
+    "q958": "self.dropout_p = 0",
+    "q961": "nn.ModuleList",
+    "q962": "target adds up to 0.2999, not to 1",
+    "q963": "a part does not add up to 1",
+    "q964": "its gradient counts twice",
+    "q965": "clip between loss.backward() and optimizer.step()",
+    "q967": "it is told training=True",
+    "q968": "permute (or transpose) it there first",
+}
+each_real = pytest.mark.parametrize("question", LEARN8, ids=[q.fields["id"] for q in LEARN8])
 each_meant = pytest.mark.parametrize("meant", MEANT, ids=[m["name"] for m in MEANT])
 
 
@@ -54,3 +73,11 @@ def test_the_bare_answer_names_the_cause_its_line_and_a_mend(fault: dict[str, An
 def test_what_has_the_shape_of_a_fault_and_is_meant_does_not_lead(meant: dict[str, Any]) -> None:
     answer = asked(meant["program"])
     assert meant["not"] not in " ".join(str(answer).split())
+
+
+@each_real
+def test_real_questions_are_answered_by_their_class(question: Question) -> None:
+    answer = asked(question.program)
+    told = " ".join(str(answer).split())
+    assert REAL.get(question.fields["id"], "") in told
+    assert question.fields["id"] not in REAL or set(question.fields["blame"]) & set(answer.lines)

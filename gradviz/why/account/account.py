@@ -22,6 +22,7 @@ from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
+from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
@@ -33,6 +34,7 @@ from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import states_dropped
@@ -75,13 +77,14 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with shapes that were made to fit, as of a square of differences the
     sum of each row may be 0, and with losses that were given what they are not made for."""
     shapes, domains = [*Forward(case.facts, case.words).spread_out()], [*_domains(case)]
-    told = [*shapes, *domains]
+    told = [*shapes, *domains, *linear_in_a_row(case.facts, case.words)]
     if not told:
         return None
     lines = lines_of([call for remark in told for call in remark.calls])
     if domains and not {*found.lines}.isdisjoint(lines_of(domains[0].calls)):
         # the zeros come from there: that is why, and what mends it
-        found, told = found._replace(why=domains[0].sentence, mend=""), [*shapes, *domains[1:]]
+        found, told = found._replace(why=domains[0].sentence, mend=""), told
+        told.remove(domains[0])
     return found._replace(
         more=(*found.more, *(remark.sentence for remark in told)),
         lines=tuple(dict.fromkeys([*found.lines, *lines])),
@@ -103,6 +106,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from Code(case.facts, words, case.statements).remarks()
     yield from used_up(words, case.statements)
     yield from beside_the_optimizer(case)
+    yield from schedules_elsewhere(case)
     yield from hooks_in_vain(case.facts, words, case.statements)
     yield from _domains(case)
     yield from symmetric(case)
@@ -112,6 +116,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     parts = live.parts()
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
+    yield from linear_in_a_row(case.facts, words)
     yield from Copies(case.facts, words, trained).remarks()
     yield from started_with_itself(case.facts, words)
     yield from rows_left_out(case)

@@ -25,6 +25,7 @@ _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 # what compares predictions with targets, element by element
 _COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
+_ADDS = {"add", "__add__", "__radd__", "__iadd__"}
 _LOSSES = _COMPARES - {"sub"} | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
 _PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
 _RESHAPES = {"view", "reshape"}
@@ -54,6 +55,7 @@ class Forward:
         yield from self.mixed_by_a_view()
         yield from self.multiplied_by_zero()
         yield from self.one_of_many()
+        yield from self.added_twice()
         yield from self.scores_of_one_sign()
         yield from self.powers_of_zero()
         yield from self.differences_from_itself()
@@ -159,7 +161,10 @@ class Forward:
             before, after = (
                 self.graph.tensor[i].shape or () for i in (call.inputs[0], call.outputs[0])
             )
-            if not self.graph.tensor[call.inputs[0]].requires_grad or not _reordered(before, after):
+            if not self.graph.tensor[call.inputs[0]].requires_grad:
+                continue
+            if not _reordered(before, after):
+                yield from self._mixed_by_a_merge(call, before, after)
                 continue
             order = [str(before.index(size)) for size in after]
             fields = {
@@ -170,6 +175,21 @@ class Forward:
                 "order": order,
             }
             yield Remark(Weight.WEIGHTY, "mixed_by_a_view", fields, (call,))
+
+    def _mixed_by_a_merge(
+        self, call: Call, before: tuple[int, ...], after: tuple[int, ...]
+    ) -> Iterator[Remark]:
+        """Tell of a view that merges dimensions over one that comes out at another place."""
+        size = _moved_size(before, after)
+        if size is not None:
+            fields = {
+                "call": self.words.at(call),
+                "before": list(map(str, before)),
+                "after": list(map(str, after)),
+                "function": call.function,
+                "size": size,
+            }
+            yield Remark(Weight.WEIGHTY, "mixed_by_a_merge", fields, (call,))
 
     def multiplied_by_zero(self) -> Iterator[Remark]:
         """Tell of a summand of a loss that is multiplied by a number which is 0."""
@@ -202,6 +222,34 @@ class Forward:
                 continue
             fields = {"code": self.words.at(call), "n": n, "function": maker.function}
             yield Remark(Weight.WEIGHTY, "one_of_many", fields, (maker, call))
+
+    def added_twice(self) -> Iterator[Remark]:
+        """Tell of a summand that a sum of single numbers has in it already."""
+        for call in self._on_the_way():
+            if plain_name(call.function) not in _ADDS or len(call.inputs) != 2:
+                continue
+            parts = [self._summands(i) for i in call.inputs]
+            twice = [i for i in parts[0] if i in parts[1]]
+            if not twice or set(parts[0]) == set(parts[1]):
+                continue
+            first = [c for c in self.facts.calls_reading.get(twice[0], ()) if c.id < call.id]
+            adding = [c for c in first if plain_name(c.function) in _ADDS]
+            fields = {
+                "code": self.words.at(call),
+                "name": self.words.name(twice[0]),
+                "first": self.words.at(adding[0]) if adding else "",
+            }
+            yield Remark(Weight.WEIGHTY, "added_twice", fields, (*adding[:1], call))
+
+    def _summands(self, tensor_id: int) -> list[int]:
+        """Return the tracked numbers of which a single number is the sum, itself where it is
+        none."""
+        maker, tensor = self.facts.maker.get(tensor_id), self.graph.tensor[tensor_id]
+        if maker is None or not tensor.requires_grad or math.prod(tensor.shape or ()) != 1:
+            return []
+        if plain_name(maker.function) not in _ADDS:
+            return [tensor_id]
+        return [i for given in maker.inputs for i in self._summands(given)]
 
     def _before_logarithm(self, call: Call) -> Call | None:
         """Return what made the scores of a loss; where a logarithm was taken, what made its input,
@@ -311,3 +359,38 @@ def _other_factor(call: Call) -> str:
     if len(products) != 1:
         return ""
     return ast.unparse(products[0].left)
+
+
+def _moved_size(before: tuple[int, ...], after: tuple[int, ...]) -> int | None:
+    """Return a size that a view gives at another place than it had, among dimensions that it
+    merges; None where it merges and splits neighbours only.
+
+    >>> _moved_size((2, 8, 5, 3), (2, 5, 24)), _moved_size((2, 5, 8, 3), (2, 5, 24))
+    (5, None)
+    >>> _moved_size((10, 4), (2, 5, 4)), _moved_size((2, 3, 4), (6, 4)), _moved_size((4, 4), (16,))
+    (None, None, None)
+    """
+    for left, right in _blocks(before, after):
+        moved = [n for n in right if n > 1 and left.count(n) == 1 == right.count(n)]
+        if len(left) > 2 and len(right) > 1 and moved:
+            return moved[0]
+    return None
+
+
+def _blocks(
+    before: tuple[int, ...], after: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield the groups of neighbouring sizes of two shapes whose products agree, each as small as
+    it can be."""
+    left, right = list[int](), list[int]()
+    one, other = list(before), list(after)
+    while one or other:
+        if math.prod(left) <= math.prod(right) and one:
+            left.append(one.pop(0))
+        elif other:
+            right.append(other.pop(0))
+        else:
+            left.append(one.pop(0))
+        if left and right and math.prod(left) == math.prod(right):
+            yield tuple(left), tuple(right)
+            left, right = [], []

@@ -41,6 +41,8 @@ _OF_SIGNS = {
     "soft_margin_loss": 1,
 }
 _OF_CLASSES = {"cross_entropy", "nll_loss"}
+_ROUNDING = -1e-5  # from which on down a divergence is below 0, and not by rounding
+_OFF = 1e-2  # how far from 1 the sum of probabilities is
 _LEFT_OUT = -100  # torch's own ignore_index
 
 
@@ -85,9 +87,37 @@ class LossDomains:
         maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
         is_logarithm = maker is not None and plain_name(maker.function) in _LOGARITHMS
         value = self._value(call)
-        if value is not None and value < 0 and not is_logarithm:
+        if value is None or value >= 0:
+            return
+        if not is_logarithm:
             key = _BELOW_ZERO[call.function]
             yield self._told(key, call, call.inputs[0], value=number(value))
+        elif call.function == "kl_div" and value < _ROUNDING:
+            yield from self._no_distribution(call, value)
+
+    def _no_distribution(self, call: Call, value: float) -> Iterator[Remark]:
+        """Tell of a divergence below 0: one of what it got is no distribution."""
+        chosen = [m for i in call.inputs[:2] if (m := self._chosen_after(i)) is not None]
+        if chosen:
+            fields = {"value": number(value), "parts": [self.words.at(m) for m in chosen]}
+            remark = self._told("kl_of_a_part", call, call.inputs[0], **fields)
+            yield remark._replace(calls=(*chosen, call))
+            return
+        target = self._given(call, 1)
+        if target is None:
+            yield self._told("kl_of_no_distribution", call, call.inputs[1], value=number(value))
+        elif bool(((target.sum(-1) - 1).abs() > _OFF).any()):
+            total = number(float(target.sum(-1).flatten()[0]))
+            fields = {"value": number(value), "total": total}
+            yield self._told("kl_of_another_total", call, call.inputs[1], **fields)
+
+    def _chosen_after(self, tensor_id: int) -> Call | None:
+        """Return the call that took a part of what a softmax made."""
+        maker = self.facts.maker.get(tensor_id)
+        if maker is None or maker.function not in ("__getitem__", "index_select", "gather"):
+            return None
+        before = self.facts.maker.get(maker.inputs[0])
+        return maker if before is not None and "softmax" in before.function else None
 
     def _value(self, call: Call) -> float | None:
         """Return the number that a loss gave."""

@@ -8,16 +8,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.records import Call
+from gradviz.graph.records import Call, ModuleCall
 from gradviz.graph.sites import is_installed_file
 from gradviz.graph.training import line_of
+from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
-_DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout"}
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 _RECURRENT = ("RNN", "LSTM", "GRU")
 _PLACE_OF_TRAINING = 2  # F.dropout(input, p, training)
 
@@ -25,6 +26,8 @@ _PLACE_OF_TRAINING = 2  # F.dropout(input, p, training)
 def module_use(case: Case) -> Iterator[Remark]:
     """Tell of modules and results that are used as torch does not mean them."""
     yield from _dropout_in_eval(case)
+    yield from _training_in_eval(case)
+    yield from _kept_from_eval(case)
     yield from _last_of_the_batch(case)
     yield from _frozen_by_default(case)
 
@@ -32,20 +35,94 @@ def module_use(case: Case) -> Iterator[Remark]:
 def _dropout_in_eval(case: Case) -> Iterator[Remark]:
     """Tell of ``F.dropout`` without ``training`` in modules that ran in evaluation mode."""
     ran = {m.id: m for m in case.graph.module_calls if not m.training}
-    calls = [
-        c for c in case.facts.ordinary_calls if c.function in _DROPOUTS and c.module_call in ran
-    ]
-    for place, node in case.statements.calls("dropout"):
-        keywords = {k.arg for k in node.keywords}
-        own = "self" in ast.unparse(node.func)
-        if own or "training" in keywords or len(node.args) > _PLACE_OF_TRAINING:
+    last = {line_of(c): c for c in case.facts.ordinary_calls if _drops_in(ran, c)}
+    every = (pair for function in _DROPOUTS for pair in case.statements.calls(function))
+    for place, node in every:
+        call = last.get((place.file, place.line))
+        if call is None or not _drops_always(node) or _is_set_elsewhere(case, node):
             continue
-        here = [c for c in calls if line_of(c) == (place.file, place.line)]
-        if here:
-            call = here[-1]
-            kind = ran[call.module_call or 0].kind
-            fields = {"code": case.words.at(call), "module": kind}
-            yield Remark(Weight.WEIGHTY, "dropout_in_eval", fields, (call,))
+        fields = {"code": case.words.at(call), "module": ran[call.module_call or 0].kind}
+        told = any(k.arg == "training" for k in node.keywords)
+        key = "dropout_told_to_train" if told else "dropout_in_eval"
+        yield Remark(Weight.WEIGHTY, key, fields, (call,))
+
+
+def _drops_in(ran: dict[int, ModuleCall], call: Call) -> bool:
+    """Say whether a call is a dropout in one of some calls of modules."""
+    return call.function in _DROPOUTS and call.module_call in ran
+
+
+def _drops_always(node: ast.Call) -> bool:
+    """Say whether a call of ``F.dropout`` is not told whether it is a training."""
+    own = "self" in ast.unparse(node.func)
+    told = [
+        *node.args[_PLACE_OF_TRAINING:],
+        *(k.value for k in node.keywords if k.arg == "training"),
+    ]
+    return not own and all(isinstance(t, ast.Constant) and t.value is True for t in told)
+
+
+def _is_set_elsewhere(case: Case, node: ast.Call) -> bool:
+    """Say whether the share that is dropped is an attribute which methods set: it may be 0."""
+    given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "p")]
+    names = {a.attr for a in given if isinstance(a, ast.Attribute)}
+    written = (n for name in names for _, n in case.statements.sets(name))
+    return any(getattr(scope_of(n), "name", "") not in ("__init__", "") for n in written)
+
+
+def _training_in_eval(case: Case) -> Iterator[Remark]:
+    """Tell of dropout layers in training mode in a module in evaluation mode: it does not have
+    them."""
+    calls = case.facts.module_call
+    for ran in case.graph.module_calls:
+        around = next(iter(_modules_around(case, ran)), None)
+        if not ran.kind.endswith("Dropout") or not ran.training or around is None:
+            continue
+        if around.training or calls.get(around.id) is None:
+            continue
+        fields = {
+            "layer": ran.code or ran.kind,
+            "module": around.kind,
+            "place": f" ({case.words.line_of(ran.source)})" if ran.source else "",
+        }
+        statements = (ran.source,) if ran.source else ()
+        yield Remark(Weight.WEIGHTY, "training_in_eval", fields, statements=statements)
+        return
+
+
+def _modules_around(case: Case, ran: ModuleCall) -> Iterator[ModuleCall]:
+    """Yield the calls of modules around one, from the inside; of one whose call is a root of its
+    own those that were under way in the same call of a module."""
+    parent = case.facts.module_call.get(ran.parent_id)
+    while parent is not None:
+        yield parent
+        parent = case.facts.module_call.get(parent.parent_id)
+
+
+def _kept_from_eval(case: Case) -> Iterator[Remark]:
+    """Tell of attributes that a method sets in evaluation mode, and that nothing sets back."""
+    sets = [
+        (file, node, target)
+        for file, node in case.statements.nodes(ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+    ]
+    for file, node, target in sets:
+        around = node.parent
+        in_eval = isinstance(around, ast.If) and ast.unparse(around.test) == "not self.training"
+        if is_installed_file(file.filename) or not in_eval or around.orelse:
+            continue
+        same = [scope_of(n) for _, n, t in sets if t.attr == target.attr and n is not node]
+        if any(getattr(scope, "name", "") != "__init__" for scope in same):
+            continue
+        place = source_of(file, node)
+        fields = {
+            "statement": place.code,
+            "place": case.words.line_of(place),
+            "name": ast.unparse(target),
+            "function": getattr(scope_of(node), "name", "forward"),
+        }
+        yield Remark(Weight.WEIGHTY, "kept_from_eval", fields, statements=(place,))
 
 
 def _last_of_the_batch(case: Case) -> Iterator[Remark]:

@@ -7,53 +7,74 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradviz.names.statements import where_made
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.many import pattern
-from gradviz.why.rules.optimizers.replaced import where_begun
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+_LOOKED_UP = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 # layers each row of whose weight makes an output of its own from the same inputs
 _LAYERS = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
 
 
 def symmetric(case: Case) -> Iterator[Remark]:
     """Tell of layers whose rows are equal, and get equal gradients."""
-    found = {name: part for name, part in case.live_state.parts() if _is_symmetric(part)}
-    weights: list[Any] = [part.weight for part in found.values()]
-    moved = [w for w in weights if _was_stepped(case, w)]
-    if not moved:
+    found = dict[str, tuple[Any, int]]()
+    owners = dict[str, Any]()
+    for name, part in case.live_state.parts():
+        for own, weight in part.named_parameters(recurse=False):
+            dim = _even_dim(part, weight)
+            if dim is not None and _was_stepped(case, weight):
+                found[f"{name}.{own}" if name else own] = weight, dim
+                owners.setdefault(own, part)
+    if not found:
         return
-    filled = [place for place in where_begun(case, moved) if place.code][-1:]
-    written = [*_fills(case, moved)][-1:] or filled
+    weights = [weight for weight, _ in found.values()]
+    dim = next(iter(found.values()))[1]
+    places = [*_fills(case, weights)][-1:] or [*_made_at(owners)][:1]
     fields = {
-        "names": pattern([f"{name}.weight" if name else "weight" for name in found]),
+        "names": pattern([*found]),
         "n": len(found),
-        "rows": len(weights[0]),
-        "places": [case.words.source(place) for place in written],
+        "rows": weights[0].shape[dim],
+        "kind": say("label.columns" if dim else "label.rows"),
+        "places": [case.words.source(place) for place in places],
     }
-    objects = frozenset(i for w in moved if (i := _object(case, w)) is not None)
-    yield Remark(Weight.WEIGHTY, "symmetric", fields, (), objects, tuple(written))
+    objects = frozenset(i for w in weights if (i := _object(case, w)) is not None)
+    yield Remark(Weight.WEIGHTY, "symmetric", fields, (), objects, tuple(places))
 
 
-def _is_symmetric(part: Any) -> bool:
-    """Say whether all rows of a layer's weight are equal and not zero, and those of its
-    gradient, too."""
-    if not isinstance(part, _LAYERS) or part.weight.grad is None or len(part.weight) < 2:
-        return False
-    weight, grad, bias = part.weight.detach(), part.weight.grad, part.bias
-    even = bias is None or bool((bias == bias[:1]).all())
-    return even and bool(weight.any()) and _all_equal(weight) and bool(grad.any() and _near(grad))
+def _even_dim(part: Any, weight: Any) -> int | None:
+    """Return the dimension along which all of a weight is equal and not zero, and its gradient,
+    too: 0 where all rows are, 1 for the columns; None where neither is."""
+    grad = weight.grad
+    if grad is None or weight.dim() < 2 or isinstance(part, _LOOKED_UP):
+        return None
+    bias = getattr(part, "bias", None)
+    even = not isinstance(bias, torch.Tensor) or bool((bias == bias[:1]).all())
+    values = weight.detach()
+    for dim in (0, 1) if even and bool(values.any()) and bool(grad.any()) else ():
+        if dim == 1 and isinstance(part, _LAYERS):
+            continue
+        if values.shape[dim] > 1 and _near(values, dim) and _near(grad, dim):
+            return dim
+    return None
 
 
-def _all_equal(rows: torch.Tensor) -> bool:
-    return bool(torch.allclose(rows, rows[:1].expand_as(rows), rtol=1e-4, atol=0))
+def _near(rows: torch.Tensor, dim: int) -> bool:
+    """Say whether rows or columns are equal but for rounding."""
+    first = rows.narrow(dim, 0, 1)
+    return bool((rows - first).abs().max() <= 1e-4 * rows.abs().max())
 
 
-def _near(rows: torch.Tensor) -> bool:
-    """Say whether rows are equal but for rounding."""
-    return bool((rows - rows[:1]).abs().max() <= 1e-4 * rows.abs().max())
+def _made_at(owners: dict[str, Any]) -> Iterator[Any]:
+    """Yield where the classes of some modules make attributes."""
+    for name, part in owners.items():
+        place = where_made(type(part), name)
+        if place is not None:
+            yield place
 
 
 def _object(case: Case, tensor: Any) -> int | None:

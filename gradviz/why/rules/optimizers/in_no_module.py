@@ -16,11 +16,13 @@ from gradviz.names.bindings import scope_of
 from gradviz.names.statements import makes_parameter, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.reading import is_of_torch
 from gradviz.words.speech import say, several
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+_OF_MODULES = frozenset(vars(torch.nn.Module()))  # what every module has
 DEPTH = 3  # how many plain lists and dicts, one inside the other, are looked into
 
 
@@ -49,12 +51,19 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         Cause.NOT_MOVED,
         "in_list",
         tensor_ids=ids,
+        statements=_where_set(case, lists),
         containers=_containers([*case.modules, *case.known_modules], set(lists), case),
         names=names,
         n=len(new),
         lists=lists,
     )
     return told._replace(more=(*told.more, found.verdict), odd=found.odd) if mild else told
+
+
+def _where_set(case: Case, lists: list[str]) -> list[Source]:
+    """Return where the code gives the attributes their lists, of each that is given one once."""
+    found = [case.statements.sets(path.rpartition(".")[2]) for path in lists]
+    return [every[0][0] for every in found if len(every) == 1]
 
 
 def _alone(case: Case, names: str, new: Mapping[int, Tensor]) -> Explanation:
@@ -182,7 +191,8 @@ def _plain_containers(module: Any, title: str) -> Iterator[tuple[str, Any]]:
     """Yield the plain lists and dicts that a module and its parts hold, each with its path."""
     for path, part in module.named_modules():
         for name, value in list(vars(part).items()):
-            if not name.startswith("_") and isinstance(value, dict | list | tuple):
+            own = name in _OF_MODULES or (name.startswith("_") and is_of_torch(type(part)))
+            if not own and isinstance(value, dict | list | tuple):
                 yield ".".join(filter(None, (title, path, name))), value
 
 

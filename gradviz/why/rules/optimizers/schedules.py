@@ -49,12 +49,14 @@ class Zero(NamedTuple):
         scheduler: class of the schedule that did, "" where none did.
         fresh: whether that schedule still stands at its begin.
         written: whether the code writes it itself.
+        uncalled: the method that writes it, where that never ran: "NoamOpt.step".
     """
 
     statements: tuple[Source, ...]
     scheduler: str
     fresh: bool
     written: bool = False
+    uncalled: str = ""
 
 
 def groups_at_zero(optimizer: Any) -> list[Mapping[str, Any]]:
@@ -92,6 +94,9 @@ def _written_zero(name: str, statements: Statements) -> Zero:
     """Tell where the user's code gives an optimizer a learning rate of 0: the line that writes it,
     whatever the optimizer was made with; else the one that makes the optimizer."""
     places = list(dict.fromkeys(statements.writes_key("lr")))
+    uncalled = _uncalled_writers(statements)
+    if places and len(uncalled) == len(places):
+        return Zero(tuple(places[:1]), "", fresh=False, written=True, uncalled=uncalled[0])
     if places:
         origins = (*_origins(statements), *places) if len(places) == 1 else ()
         return Zero(origins, "", fresh=False, written=True)
@@ -99,6 +104,18 @@ def _written_zero(name: str, statements: Statements) -> Zero:
     places = [place for place, node in bound if _says_zero(node.value)]
     places = places or [place for place, _ in bound]
     return Zero(tuple(places) if len(places) == 1 else (), "", fresh=False)
+
+
+def _uncalled_writers(statements: Statements) -> list[str]:
+    """Return the methods that write a learning rate and never ran, one for each statement."""
+    ran = {(code.co_name, code.co_firstlineno) for code in statements.codes}
+    found = []
+    for _, node in statements.nodes((ast.Assign, ast.AugAssign)):
+        around: Any = _function_around(node) if writes_key(node, "lr") else None
+        if around is not None and (around.name, around.lineno) not in ran:
+            owner = getattr(around.parent, "name", "")
+            found.append(f"{owner}.{around.name}" if owner else around.name)
+    return found
 
 
 def _origins(statements: Statements) -> Iterator[Source]:

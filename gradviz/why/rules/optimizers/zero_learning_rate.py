@@ -21,12 +21,15 @@ def at_zero_rate(case: Case, optimizer: Any, names: list[str]) -> Explanation:
     zero = why_zero(optimizer, case.called.get(id(optimizer), ""), case.statements)
     return case.answer(
         Cause.NOT_MOVED,
-        ("zero_rate_written" if zero.written else "zero_rate")
+        ("zero_rate_uncalled" if zero.uncalled else "zero_rate_written")
+        if zero.written
+        else "zero_rate"
         if not zero.scheduler
         else ("zero_rate_scheduled" if zero.fresh else "zero_rate_ended"),
         statements=zero.statements,
         optimizer=case.optimizer_name(optimizer),
         scheduler=zero.scheduler,
+        writer=zero.uncalled,
         names=pattern(names),
     )
 
