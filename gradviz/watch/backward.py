@@ -1,8 +1,17 @@
 """Watch one backward run, node by node. Hooks stand on the nodes only while it lasts, and never
-raise."""
+raise.
+
+NOTE [one hook a node]: what a node gets and what it sends, a hook behind it is told both. A hook
+before it is there for what happens in between: a function of the user's may write into what it
+gets, a run inside of this one may fill a ``.grad``, and where it raises there is no behind. So
+where only torch's own nodes run, all of them on the CPU, there is none but at the roots and at a
+leaf that has a ``.grad`` or hooks. Which node raised follows: of those that have all they wait for,
+the engine takes the youngest one.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
@@ -53,6 +62,7 @@ class Log(Protocol):
 _unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
 _row, _TENSOR = tuple.__new__, torch.Tensor
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
+_INPUTS_AT = 4  # arguments that backward() takes before it may be given ``inputs``
 
 
 class Run:
@@ -83,8 +93,9 @@ def watch(
     roots = [t for t in every if isinstance(t, torch.Tensor)]
     wanted: Any = (args[1] if len(args) > 1 else kwargs.get("inputs")) if role is Role.GRAD else ()
     wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted or ())
+    whole = role is Role.BACKWARD and len(args) <= _INPUTS_AT and kwargs.get("inputs") is None
     gradients = _given(role, len(roots), args, kwargs) if len(every) == len(roots) else None
-    return Watch(recorder, call, run, roots, wanted, gradients)
+    return Watch(recorder, call, run, roots, wanted, gradients, whole)
 
 
 def _given(
@@ -114,16 +125,27 @@ def _other_thread() -> int | None:
     return None if any(t.ident == own for t in threading.enumerate()) else 1
 
 
+def _age(number: int) -> float:
+    """Return by what the engine chooses among nodes: an AccumulateGrad comes first."""
+    return math.inf if number == torch_private.NO_NUMBER else number
+
+
+def _is_filled(leaf: torch.Tensor | None) -> bool:
+    """Tell whether a leaf has a ``.grad``, or hooks of the user's that see it filled."""
+    return leaf is None or leaf.grad is not None or torch_private.has_any_hooks(leaf)
+
+
 class _Node:
     """One node while a run lasts, with its hooks: they return None, so that nothing changes, and
     never raise: that would abort the user's backward. No mode of hers sees what they do."""
 
-    __slots__ = ("arrived", "into", "only", "out", "own", "watch")
+    __slots__ = ("arrived", "early", "into", "only", "out", "own", "watch")
 
     def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
         self.watch, self.own, self.into, self.out = watch, own, into, out
         # the only slot to which gradients come, where what is sent there is known
         self.only = into[0] if len(into) == 1 and watch.sums_known else None
+        self.early = False  # does a hook stand before it? See NOTE [one hook a node]
         # read before the node may write into it
         self.arrived: tuple[Value | None, ...] | None = None
 
@@ -134,14 +156,18 @@ class _Node:
             return
         watch.current = self.own
         try:
-            as_sent = None if self.only is None else self.only.taken_as_sent(grads)
-            if as_sent is not None:  # as nearly always
-                self.arrived = (as_sent,)
-                return
-            with _unobserved():
-                self.arrived = watch.arriving(self.into, grads)
+            self.arrive(grads)
         except Exception as error:
             watch.recorder.failed(error)
+
+    def arrive(self, grads: Any) -> None:
+        """Keep what arrives."""
+        as_sent = None if self.only is None else self.only.taken_as_sent(grads)
+        if as_sent is not None:  # as nearly always
+            self.arrived = (as_sent,)
+            return
+        with _unobserved():
+            self.arrived = self.watch.arriving(self.into, grads)
 
     def after(self, sent: Any, arrived: Any) -> None:
         """Read what is sent."""
@@ -152,6 +178,8 @@ class _Node:
         watch.current = None
         try:
             run, own = watch.run, self.own
+            if not self.early:
+                self.arrive(arrived)
             run.ran.append(own)
             with _unobserved():
                 values = watch.leaving(self.out, sent)
@@ -186,8 +214,8 @@ class _Leaf(_Node):
             return
         watch.current = self.own
         try:
+            self.arrive(grads)
             with _unobserved():
-                self.arrived = watch.arriving(self.into, grads)
                 self.stored = None if self.leaf is None else watch.value(self.leaf.grad)
         except Exception as error:
             watch.recorder.failed(error)
@@ -200,6 +228,8 @@ class _Leaf(_Node):
             return
         watch.current = None
         try:
+            if not self.early:  # there was no .grad
+                self.arrive(arrived)
             watch.run.ran.append(self.own)
             incoming = self.taken()
             watch.recorder.add(("ran", watch.run, self.own, incoming, (), thread))
@@ -222,11 +252,13 @@ class Watch:
         roots: list[torch.Tensor],
         wanted: list[torch.Tensor],
         given: list[Any] | None,
+        whole: bool,
     ) -> None:
         self.recorder, self.call, self.run = recorder, call, run
         self.thread = get_ident()
         self.handles: list[Any] = []
         self.current: int | None = None
+        self.early = True  # does a hook stand before every node? See NOTE [one hook a node]
         # by id(), while they live
         self.measured: dict[int, Sent] = {}
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
@@ -248,11 +280,20 @@ class Watch:
                 value = ones(_shape(tensor)) if grad is None else self.value(grad)
                 self.edges.begin(self.graph.index[edge.node], serial, edge.output_nr, value)
             self.hooks, self.hooks_after = recorder.hooks.standing()
+            self.early = not (whole and self._is_torchs_own())
             try:
                 self._start()
             except Exception:
                 self.stop()  # no hook may stay behind on the user's graph
                 raise
+
+    def _is_torchs_own(self) -> bool:
+        """Tell whether no code but torch's runs between what arrives at a node and what it
+        sends, and one thread has all nodes."""
+        if self.recorder.hooks or not torch_private.computes_on_cpu():
+            return False
+        kind = self.recorder.nodes.kind
+        return not any(kind(node)[1] for node in self.graph.nodes)
 
     def _start(self) -> None:
         graph, edges, handles = self.graph, self.edges, self.handles
@@ -260,10 +301,14 @@ class Watch:
         for node, number, own, into, out in places:
             watched: _Node
             if number == torch_private.NO_NUMBER:
-                watched = _Leaf(self, own, into, torch_private.leaf_of(node))
+                leaf = torch_private.leaf_of(node)
+                watched = _Leaf(self, own, into, leaf)
+                watched.early = self.early or _is_filled(leaf)
             else:
                 watched = _Node(self, own, into, out)
-            handles.append(node.register_prehook(watched.before))
+                watched.early = self.early or own in self.run.roots  # the first may raise
+            if watched.early:
+                handles.append(node.register_prehook(watched.before))
             handles.append(node.register_hook(watched.after))
 
     # --- what the hooks ask -----------------------------------------------------------------------
@@ -358,19 +403,33 @@ class Watch:
 
     # --- afterwards -------------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """Take every hook away."""
+    def stop(self, *, raised: bool = False) -> None:
+        """Take every hook away. ``raised``: the run has ended by an error."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
         self.measured.clear()
         self.run.raised_at = self.current
+        if raised and self.current is None and self.run.ran and not self.early:
+            self.run.raised_at = self._next_to_run()
         try:
             with torch_private.unobserved():
                 read_there(self.run.norms)
         except Exception as error:
             self.run.norms = [n if isinstance(n, float) else None for n in self.run.norms]
             self.recorder.failed(error)
+
+    def _next_to_run(self) -> int | None:
+        """Find the node that the engine takes next, see NOTE [one hook a node]; None where two may
+        be that."""
+        ran, graph = set(self.run.ran), self.graph
+        waiting = [at for at, own in enumerate(self.serials) if own not in ran]
+        later = {graph.index[child] for at in waiting for child, _ in graph.next[at] if child}
+        numbers = [(_age(graph.numbers[at]), at) for at in waiting if at not in later]
+        numbers.sort(reverse=True)
+        if not numbers or (len(numbers) > 1 and numbers[0][0] == numbers[1][0]):
+            return None
+        return self.serials[numbers[0][1]]
 
     def finish(self, returned: Any) -> None:
         """Read new gradients and released nodes, then let go of the graph."""
@@ -429,16 +488,19 @@ class Watch:
                 continue
             if known.state.is_leaf or (known.state.node in met and tensor.retains_grad):
                 self._refresh(known, tensor)
-                if tensor.grad is not None:
-                    own = objects.known(tensor.grad)
+                grad = tensor.grad
+                if grad is not None:
+                    own = objects.known(grad)
                     if own is not None:
                         own.gradient_of = known
-                        self._refresh(own, tensor.grad)
-                    elif tensor.grad.grad_fn is not None:
-                        objects.see(tensor.grad)
+                        self._refresh(own, grad)
+                    elif grad.grad_fn is not None:
+                        objects.see(grad)
 
     def _refresh(self, known: Object, tensor: torch.Tensor) -> None:
-        before = known.state
-        after = self.recorder.objects.refresh(known, tensor)
+        before, objects = known.state, self.recorder.objects
+        same = not self.early and before.version == torch_private.version(tensor)
+        # torch's own nodes fill the .grad of a leaf, and do nothing else to it
+        after = objects.with_grad(known, tensor) if same else objects.refresh(known, tensor)
         if after is not before:
             self.recorder.add(("wrote", self.call, before, after, False))

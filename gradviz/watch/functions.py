@@ -66,6 +66,11 @@ SHARING = frozenset(
     "numpy __array__ __dlpack__ untyped_storage storage _typed_storage data_ptr".split()
 )
 
+# Methods that write numbers into their tensor, and leave its shape, memory and flags as they are.
+CALCULATES = frozenset(
+    """add_ sub_ mul_ div_ addcmul_ addcdiv_ lerp_ neg_ sqrt_ zero_ fill_ copy_ clamp_""".split()
+)
+
 # Attributes that tell whoever reads them what autograd does with the tensor.
 LOOKS = frozenset({"grad", "requires_grad", "grad_fn"})
 

@@ -328,13 +328,22 @@ class Objects:
         return state
 
     def with_grad(self, own: Object, t: torch.Tensor) -> State:
-        """Return the state of a tensor whose ``.grad`` a call has just set, and nothing else."""
+        """Return the state of a tensor whose ``.grad`` was just set, and nothing else."""
         before = own.state
         if not before.is_leaf or before.base is not None or before.version is None:
             return self.refresh(own, t)
         grad = self._grad(own, t)
         if not same_values(grad, before.grad):
             own.state = before.later(before.version, before.values, grad)
+        return own.state
+
+    def with_values(self, own: Object, t: torch.Tensor) -> State:
+        """Return the state of a tensor into which a call has just written numbers, and of which
+        nothing else has changed."""
+        before = own.state
+        if not before.is_leaf or before.base is not None or before.version is None:
+            return self.refresh(own, t)
+        own.state = before.later(torch_private.raw_version(t), self.values(t), before.grad)
         return own.state
 
     def _later(self, before: State, t: torch.Tensor) -> State | None:

@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 from gradviz.graph.records import CutReason, Note, NoteKind
 from gradviz.watch import cuts, torch_private
 from gradviz.watch.backward import Watch, watch
+from gradviz.watch.batches import Batches
 from gradviz.watch.custom_function import Custom, CustomFunctions
 from gradviz.watch.entries import (
     Block,
@@ -36,7 +37,15 @@ from gradviz.watch.entries import (
     State,
     Write,
 )
-from gradviz.watch.functions import LOOKS, SHARING, Role, describe, told_to_write, writes_itself
+from gradviz.watch.functions import (
+    CALCULATES,
+    LOOKS,
+    SHARING,
+    Role,
+    describe,
+    told_to_write,
+    writes_itself,
+)
 from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects, named_parameters
 from gradviz.watch.modules import Modules
@@ -51,6 +60,8 @@ _NESTED = (tuple, list, dict)
 # The site of a call that may become a usual one, the module's call, did the user's own code make
 # it, its keywords, the state of each argument, and the arguments.
 Usual = tuple[Site, "ModuleRun | None", bool, "tuple[str, ...] | Places", list[Any], Sequence[Any]]
+# That of a row of a batch, which is passed by: see NOTE [a batch is one step] in batches.py.
+_ROW: Usual = ((), None, False, (), [], ())
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # args and kwargs of a call
 # Looked up once: every recorded call asks them.
 _is_compiling, _functorch_active, _outer_modes = (
@@ -175,6 +186,7 @@ class Recorder(TorchFunctionMode):
         self.modules = Modules(self.objects)
         self.frames = Frames(self.modules)
         self.steps = Steps(self.objects)
+        self.batches = Batches(self.objects)
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
         self.finished_runs = 0
@@ -204,7 +216,9 @@ class Recorder(TorchFunctionMode):
             self.finish()
             self._last_look()
         self.ended = self.mark.ended = True
-        torch_private.take_marks_off(sys._getframe(1), (self.modules.owner, self.steps.owner))
+        torch_private.take_marks_off(
+            sys._getframe(1), (self.modules.owner, self.steps.owner, self.batches.owner)
+        )
         _marks.set(tuple(mark for mark in _marks_here() if mark is not self.mark))
         taken_off = torch_private.take_off_modes(_is_over)
         if taken_off is None:
@@ -331,9 +345,9 @@ class Recorder(TorchFunctionMode):
             done = True
         finally:
             if watching is not None:
-                watching.stop()
+                watching.stop(raised=not done)
             if not done:
-                call = self._raising(call, name, role, (args, kwargs), sys._getframe(1))
+                call = self._raising(call, usual, name, role, (args, kwargs), sys._getframe(1))
                 self._raised(call, name, usual, watching)
         if self.ended:  # while the call ran
             return result
@@ -341,13 +355,16 @@ class Recorder(TorchFunctionMode):
             if self._note_usual(name, usual, result):
                 return result
             call = usual_call(name, *usual)
-            tensors_in((args, kwargs), inputs)
+            tensors_in(usual[-1], inputs)
         if call is not None:
             self._after(call, watching, inputs, result, (args, kwargs))
         return result
 
     def _note_usual(self, name: str, usual: Usual, result: Any) -> bool:
-        """Note a call that has turned out to be usual. Else it is read with more care."""
+        """Note a call that has turned out to be usual. Else it is read with more care. Of a row
+        nothing is noted."""
+        if usual is _ROW:
+            return True
         try:
             entry = cuts.entry(self.objects, self.nodes, name, *usual, result)
         except Exception:  # a sparse tensor, for example
@@ -372,7 +389,8 @@ class Recorder(TorchFunctionMode):
     def _pass_by(self, name: str, role: Role, args: tuple[Any, ...], frame: FrameType) -> None:
         """Note what a call that is not recorded still tells: grad mode, and memory handed out."""
         if name in LOOKS and role is _IGNORED:
-            self._note_look(name, args[0], frame)
+            if self.frames.is_users(frame.f_code) and self.mark in _marks_here():
+                self._note_look(name, args[0], frame)
         elif name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
             self.customs.note_grad_mode(bool(args[0]), frame)
         elif name == "_record_function_enter_new" and type(args[0]) is str:
@@ -389,8 +407,6 @@ class Recorder(TorchFunctionMode):
         """Note what the user's own code is told of a tensor: its ``.grad``, or whether it takes
         part in gradients."""
         try:
-            if not self.frames.is_users(frame.f_code) or self.mark not in _marks_here():
-                return
             with torch_private.unobserved():
                 # a result that keeps none warns whoever asks for it
                 has_none = name == "grad" and not (tensor.is_leaf or tensor.retains_grad)
@@ -423,6 +439,8 @@ class Recorder(TorchFunctionMode):
     ) -> Usual | None:
         """Tell whether this may become a usual call: no bookkeeping of torch's, in no mode."""
         try:
+            if name == "__getitem__" and self.batches.is_row(args, kwargs, frame):
+                return _ROW
             if role is not _OPERATION or (name[-1] == "_" and writes_itself(name)):
                 return None
             if _in_a_mode() or self.customs.running is not None or self.nodes.new:
@@ -430,7 +448,7 @@ class Recorder(TorchFunctionMode):
             site, direct, bookkeeping, run = self.frames.look(frame)
             if bookkeeping:
                 return None
-            arguments = cuts.arguments(self.objects, args, kwargs)
+            arguments = cuts.arguments(self.objects, self._read(name, args, frame), kwargs)
             if arguments is None or self.nodes.new:
                 return None
             given, where, states = arguments
@@ -439,6 +457,10 @@ class Recorder(TorchFunctionMode):
             return site, run, direct, where, states, given
         except Exception:
             return None  # an inference tensor counts no versions
+
+    def _read(self, name: str, args: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
+        """Return what counts as the arguments of a call, see NOTE [a batch is one step]."""
+        return self.batches.read(args, frame) if name == "stack" else args
 
     def _begin_call(
         self,
@@ -471,13 +493,21 @@ class Recorder(TorchFunctionMode):
         return call, watching
 
     def _raising(
-        self, call: CallRecord | None, name: str, role: Role, given: Given, frame: FrameType
+        self,
+        call: CallRecord | None,
+        usual: Usual | None,
+        name: str,
+        role: Role,
+        given: Given,
+        frame: FrameType,
     ) -> CallRecord | None:
-        """Return the record of a call that has raised: of a quiet one there is none so far."""
+        """Return the record of a call that has raised: of a quiet one, and of a row, there is none
+        so far."""
         try:
             with torch_private.unobserved():
                 look = self._step(frame) if call is None else None
-                if look is None or not self.steps.is_quiet(name, role, *given):
+                quiet = look is not None and self.steps.is_quiet(name, role, *given)
+                if not quiet and usual is not _ROW:
                     return call
                 return self._before(name, role, *given, [], frame, look)
         except Exception as error:
@@ -505,7 +535,7 @@ class Recorder(TorchFunctionMode):
         no trace of us in it."""
         kind, error, _ = sys.exc_info()
         _leave_traceback()
-        call = call if usual is None else usual_call(name, *usual)
+        call = call if usual is None or usual is _ROW else usual_call(name, *usual)
         if call is not None and error is not None and kind is not None and not self.ended:
             call.error = (kind.__name__, str(error)[:2000])
             try:
@@ -547,7 +577,7 @@ class Recorder(TorchFunctionMode):
         call = _blank(CallRecord)
         call.function, call.role, call.arity, call.outputs = name, role, len(args), []
         call.grad_mode, call.inference_mode = grad_mode, inference_mode
-        places = _places_of(args, kwargs, found)
+        places = _places_of(self._read(name, args, frame), kwargs, found)
         call.args_at = self._places.setdefault(places, places)
         look = look or self.frames.look(frame)
         call.site, call.run_of_module = look[0], look[3]
@@ -747,13 +777,22 @@ class Recorder(TorchFunctionMode):
             return False
         if torch_private.moved(inputs[1:], call.inputs[1:]):
             return False
-        read = self.objects.refresh if in_place else self.objects.with_grad
-        after = read(own, tensor)
+        after = self._state_after(call, own, tensor, in_place)
         if after is not before:
             call.outputs = [after] if in_place else []
             self.add(("called", call))
             self.add(("wrote", call, before, after, False))
         return True
+
+    def _state_after(
+        self, call: CallRecord, own: Object, tensor: torch.Tensor, in_place: bool
+    ) -> State:
+        """Return the state of a tensor that a call has written, or whose ``.grad`` it has set."""
+        if not in_place:
+            return self.objects.with_grad(own, tensor)
+        if call.function in CALCULATES and not self.objects.exposed:
+            return self.objects.with_values(own, tensor)
+        return self.objects.refresh(own, tensor)
 
     def _refresh_written(self, call: CallRecord, own: Object, tensor: torch.Tensor) -> State:
         """Return the state of an input whose version says that it was written."""

@@ -79,6 +79,28 @@ def has_hooks(tensor: torch.Tensor) -> bool:
     return bool(getattr(tensor, "_backward_hooks", None))
 
 
+def has_any_hooks(leaf: torch.Tensor) -> bool:
+    """Tell whether the user put hooks on a leaf, that run before or after its ``.grad`` is
+    filled."""
+    return has_hooks(leaf) or bool(getattr(leaf, "_post_accumulate_grad_hooks", None))
+
+
+def _may_use_others() -> bool:
+    """Tell whether this machine has devices beside CPU and CUDA for torch."""
+    accelerator: Any = getattr(torch, "accelerator", None)
+    if accelerator is None:
+        return torch.backends.mps.is_available()
+    return accelerator.is_available() and not torch.cuda.is_available()
+
+
+_MAY_USE_OTHERS = _may_use_others()
+
+
+def computes_on_cpu() -> bool:
+    """Tell whether all tensors of this process are on the CPU."""
+    return not (_MAY_USE_OTHERS or torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
 def backward_hooks(module: torch.nn.Module) -> list[Any]:
     """Return the functions that a module's backward calls, of ``register_full_backward_hook`` and
     its older form."""
@@ -495,6 +517,37 @@ MODULE_CALL: CodeType = torch.nn.Module._call_impl.__code__  # runs whenever an 
 MODULE_FILE = MODULE_CALL.co_filename
 _GRAD_SWITCH = torch.autograd.grad_mode.set_grad_enabled.__init__.__code__
 _DETOUR: CodeType = handle_torch_function.__code__
+
+
+def _code_in(found: Any, *path: str) -> CodeType | None:
+    """Return the code of a function of torch's by where it stands; None where there is none."""
+    for name in path:
+        found = getattr(found, name, None)
+    return getattr(found, "__code__", None)
+
+
+_LOADING: Any = getattr(torch.utils.data, "_utils", None)
+_COLLATING: Any = getattr(_LOADING, "collate", None)
+# Runs when torch's loader has the rows of a batch taken and put together; and what stacks tensors.
+FETCHES_BATCH = _code_in(_LOADING, "fetch", "_MapDatasetFetcher", "fetch")
+STACKS_BATCH = _code_in(_LOADING, "collate", "collate_tensor_fn")
+_ROWS: CodeType = torch.utils.data.TensorDataset.__getitem__.__code__
+
+
+def takes_rows(code: CodeType) -> bool:
+    """Tell whether it is what takes the rows of a ``TensorDataset``."""
+    return code is _ROWS or any(code is part for part in _ROWS.co_consts)
+
+
+def is_batched_by_torch(fetching: FrameType) -> bool:
+    """Tell whether torch's own functions make a batch of the rows that a frame of
+    ``FETCHES_BATCH`` has taken."""
+    try:
+        own = fetching.f_locals["self"].collate_fn is _COLLATING.default_collate
+        stacks = _COLLATING.default_collate_fn_map[torch.Tensor].__code__ is STACKS_BATCH
+        return own and stacks
+    except Exception:
+        return False
 
 
 def scale_of(scaler: Any) -> torch.Tensor | None:

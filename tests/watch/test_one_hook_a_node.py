@@ -1,0 +1,174 @@
+"""A backward in which only torch's own nodes run is watched behind each node alone, and comes to the
+same as with a hook before each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from sampling import sampled
+from test_usual_calls import BLOCK, PROGRAMS, filled_memory, in_programs, numbered
+from torch import Tensor, nn
+
+import gradviz as gv
+from gradviz.watch.backward import Watch
+
+__all__ = ["filled_memory"]  # a fixture
+
+
+def compared(run: Callable[[], gv.Recording], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Record with and without hooks before the nodes, and compare. Return how many backwards had
+    none."""
+    light: list[bool] = []
+    is_torchs_own = Watch._is_torchs_own
+
+    def counted(self: Watch) -> bool:
+        light.append(is_torchs_own(self))
+        return light[-1]
+
+    recordings = []
+    for way in (counted, lambda _: False):
+        with monkeypatch.context() as patch:
+            patch.setattr(Watch, "_is_torchs_own", way)
+            recordings.append(run())
+    quick, general = recordings
+    assert numbered(quick.graph).to_json() == numbered(general.graph).to_json()
+    return sum(light)
+
+
+@pytest.mark.parametrize("first", sampled(range(0, PROGRAMS, BLOCK), 2))
+@pytest.mark.usefixtures("filled_memory")
+def test_random_programs(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = in_programs(first, lambda run: compared(run, monkeypatch))
+    assert found > 5  # else this compares nothing
+
+
+def fresh() -> Tensor:
+    a = torch.ones(3, requires_grad=True)
+    (a.exp() * a).sum().backward()
+    return a
+
+
+def added_up() -> Tensor:
+    """The second run finds a ``.grad``."""
+    a, w = torch.ones(3, requires_grad=True), torch.randn(12, 12, requires_grad=True)
+    for _ in range(2):
+        ((a * 2).sum() + (w @ w).sum()).backward()
+    return a
+
+
+def through_views() -> Tensor:
+    a = torch.ones(4, requires_grad=True)
+    b = a * 1
+    b[1:].mul_(3)
+    (b.sum() + b.unbind()[2]).backward()
+    return a
+
+
+def shared() -> Tensor:
+    """One tensor is used twice, so its node gets a sum."""
+    w = torch.randn(12, 12, requires_grad=True)
+    h = w.tanh()
+    (h * h + h).mean().backward(retain_graph=True)
+    (h * 2).sum().backward()
+    return w
+
+
+def twice() -> Tensor:
+    """A second derivative."""
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    (dx,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    dx.pow(2).sum().backward()
+    return x
+
+
+def some_of_it() -> Tensor:
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    torch.autograd.backward((a * b).sum(), inputs=[a])
+    return b
+
+
+@pytest.mark.parametrize("program", [fresh, added_up, through_views, shared, twice, some_of_it])
+def test_the_same_is_seen(program: Callable[[], Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> gv.Recording:
+        torch.manual_seed(0)
+        with gv.record() as rec:
+            program()
+        return rec
+
+    assert compared(run, monkeypatch) == (program is not some_of_it) * (
+        1 + (program in (added_up, shared))
+    )
+
+
+@pytest.mark.parametrize("broken", range(6))
+def test_the_node_that_raised_is_found(broken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a graph with branches one saved tensor is written, each in turn: torch raises where it
+    comes to it."""
+
+    def run() -> gv.Recording:
+        torch.manual_seed(0)
+        a = torch.rand(3, requires_grad=True)
+        with gv.record() as rec, contextlib.suppress(RuntimeError):
+            left = [a.exp()]
+            right = [(a * 2).sigmoid()]
+            for _ in range(2):
+                left.append(left[-1].tanh())
+                right.append(right[-1].exp())
+            loss = sum(left[1:]).sum() + (right[-1] * left[0]).sum() + right[1].sum()
+            with torch.no_grad():
+                (left + right)[broken].mul_(2)
+            loss.backward()
+        return rec
+
+    assert compared(run, monkeypatch) == 1
+    (backward,) = run().graph.backwards
+    assert backward.raised_at is not None
+
+
+def test_what_may_run_in_between_has_a_hook_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Tensor:
+            return grad.mul_(2)
+
+    def of_a_function() -> gv.Recording:
+        with gv.record() as rec:
+            a = torch.ones(12, requires_grad=True)
+            (Twice.apply(a) * torch.arange(12)).sum().backward()
+        return rec
+
+    def of_a_hook() -> gv.Recording:
+        with gv.record() as rec:
+            a = torch.ones(12, requires_grad=True)
+            b = a * 2
+            b.register_hook(lambda grad: grad * 3)
+            b.sum().backward()
+        return rec
+
+    assert compared(of_a_function, monkeypatch) == 0
+    assert compared(of_a_hook, monkeypatch) == 0
+
+
+def test_a_leaf_with_a_hook_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def double(parameter: Tensor) -> None:
+        assert parameter.grad is not None
+        parameter.grad.mul_(2)
+
+    net = nn.Linear(3, 3)
+    net.weight.register_post_accumulate_grad_hook(double)
+
+    def run() -> gv.Recording:
+        net.zero_grad()
+        with gv.record() as rec:
+            net(torch.ones(2, 3)).sum().backward()
+        return rec
+
+    assert compared(run, monkeypatch) == 1
