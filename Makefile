@@ -149,3 +149,4 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
 	$(PY) tests/why/real_trial.py real_learn7/healthy --check
+	$(PY) tests/why/real_trial.py real_learn8/healthy --check
