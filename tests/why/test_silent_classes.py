@@ -36,6 +36,9 @@ REAL = {
     "q965": "clip between loss.backward() and optimizer.step()",
     "q967": "it is told training=True",
     "q968": "permute (or transpose) it there first",
+    "q973": "softmax() there runs over a dimension of size 1",
+    "q974": "is trained in eval mode from its forward",
+    "q978": "copy.deepcopy(model.state_dict())",
 }
 each_real = pytest.mark.parametrize("question", LEARN8, ids=[q.fields["id"] for q in LEARN8])
 each_meant = pytest.mark.parametrize("meant", MEANT, ids=[m["name"] for m in MEANT])

@@ -27,6 +27,8 @@ _OF_MEASURES = "ReduceLROnPlateau"
 
 def schedules_elsewhere(case: Case) -> Iterator[Remark]:
     """Tell of schedules of an optimizer that nobody steps, and of those that are given a loss."""
+    if not any(_makes_schedule(node) for _, node in case.statements.nodes(ast.Call)):
+        return  # to look through all objects takes long
     every = of_kind(gc.get_objects(), torch.optim.lr_scheduler.LRScheduler)
     known = {id(o): o for o in case.known_optimizers}
     stepped = [o for o in known.values() if o.state]
@@ -35,6 +37,11 @@ def schedules_elsewhere(case: Case) -> Iterator[Remark]:
         if id(other) not in known and _is_idle_twin(other, stepped):
             yield _of_another(case, schedule, other, stepped)
     yield from _given_a_loss(case, [s for s in every if id(getattr(s, "optimizer", None)) in known])
+
+
+def _makes_schedule(node: ast.Call) -> bool:
+    """Say whether a call makes one of torch's schedules."""
+    return hasattr(torch.optim.lr_scheduler, callee_of(node.func) or "")
 
 
 def _is_idle_twin(other: Any, stepped: list[Any]) -> bool:

@@ -143,10 +143,11 @@ class Values:
         made = [c for c in same if c.function == maker.function]
         outputs = {i for c in made for i in c.outputs}
         used = [i for i in self.facts.losses if i in outputs]
-        if place is None or not used or len(made) < 2 * len(used) + 1:
+        unread = [i for i in outputs if not self.facts.calls_reading.get(i) and i not in used]
+        if place is None or not used or len(unread) <= len(used):
             return None
         name = state.former.name if state.former else state.code_name
-        told = {**fields, "name": name, "n": len(made), "used": len(used)}
+        told = {**fields, "name": name, "n": len(unread) + len(used), "used": len(used)}
         return Remark(
             Weight.WEIGHTY, "overwritten_losses", told, (maker,), frozenset({state.object_id})
         )
