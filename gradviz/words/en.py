@@ -2664,7 +2664,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
         mend="let what is written begin above 0, such as (step + 1) / warmup_steps.",
     ),
     (Cause.NOT_MOVED, "zero_rate_uncalled"): Answer(
-        verdict="A step of {optimizer} does not move {names}: its lr is 0, and {writer}(), which sets another one, never ran.",
+        verdict="A step of {optimizer} does not move {names}: its lr is 0, and {writer}(), which sets another one, did not run.",
         why="a step adds -lr times what it makes of the gradient.",
         mend="call {writer}() in each pass, in the place of {optimizer}.step() where it steps itself.",
     ),

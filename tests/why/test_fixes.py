@@ -1824,6 +1824,20 @@ opt.step()
     ),
 )
 fix(
+    "zero_gradient/scaled_to_zeros",
+    "net.weight",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+nn.utils.clip_grad_value_(net.parameters(), 0)
+opt.step()
+""",
+    ("a bound, or a factor, above 0", "net.parameters(), 0)", "net.parameters(), 1.0)"),
+)
+fix(
     "shared_snapshot/followed",
     "before",
     "not before.equal(w)",
@@ -2331,6 +2345,27 @@ net(torch.ones(1, 2)).sum().backward()
 opt.step()
 """,
     ("(step + 1) / warmup_steps", "(step / warmup_steps)", "((step + 1) / warmup_steps)"),
+)
+fix(
+    "not_moved/zero_rate_uncalled",
+    "net",
+    "not net.weight.equal(before)",
+    """
+class Warm:
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+    def step(self):
+        for group in self.optimizer.param_groups:
+            group['lr'] = 0.1
+        self.optimizer.step()
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = Warm(torch.optim.Adam(net.parameters(), lr=0))
+inner = opt.optimizer
+net(torch.ones(1, 2)).sum().backward()
+inner.step()
+""",
+    ("call Warm.step() in each pass", "\ninner.step()", "\nopt.step()"),
 )
 fix(
     "not_moved/zero_rate_scheduled",

@@ -22,7 +22,7 @@ MEANT = tomllib.loads(Path(__file__).with_name("silent_meant.toml").read_text())
 # of the real questions of real_learn8 what the bare answer names since
 REAL = {
     "q951": "All 3 columns of net.linear.w are equal",
-    "q952": "NoamOpt.step(), which sets another one, never ran",
+    "q952": "NoamOpt.step(), which sets another one, did not run",
     "q953": "LinearLR is of another optimizer",
     "q954": "scheduler.step(loss)",
     "q955": "training=self.training",

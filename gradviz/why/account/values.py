@@ -138,19 +138,22 @@ class Values:
     def _many(self, state: Tensor, maker: Call, fields: dict[str, str]) -> Remark | None:
         """Tell of a result that a line computed again and again, where backward began at few of
         these."""
-        place = line_of(maker)
-        same = [c for c in self.facts.ordinary_calls if line_of(c) == place]
-        made = [c for c in same if c.function == maker.function]
-        outputs = {i for c in made for i in c.outputs}
-        used = [i for i in self.facts.losses if i in outputs]
-        unread = [i for i in outputs if not self.facts.calls_reading.get(i) and i not in used]
-        if place is None or not used or len(unread) <= len(used):
+        made = self._made_there(maker)
+        used = [i for i in self.facts.losses if i in made]
+        unread = [i for i in made if not self.facts.calls_reading.get(i) and i not in used]
+        if not used or len(unread) <= len(used):
             return None
         name = state.former.name if state.former else state.code_name
         told = {**fields, "name": name, "n": len(unread) + len(used), "used": len(used)}
         return Remark(
             Weight.WEIGHTY, "overwritten_losses", told, (maker,), frozenset({state.object_id})
         )
+
+    def _made_there(self, maker: Call) -> set[int]:
+        """Return what the calls like one made in its line, those of earlier passes too."""
+        place = line_of(maker)
+        same = (c for c in self.facts.ordinary_calls if c.function == maker.function)
+        return {i for c in same if place is not None and line_of(c) == place for i in c.outputs}
 
     # --- factors that cancel ----------------------------------------------------------------------
 

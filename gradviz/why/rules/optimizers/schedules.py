@@ -49,7 +49,7 @@ class Zero(NamedTuple):
         scheduler: class of the schedule that did, "" where none did.
         fresh: whether that schedule still stands at its begin.
         written: whether the code writes it itself.
-        uncalled: the method that writes it, where that never ran: "NoamOpt.step".
+        uncalled: the method that writes it, where that did not run: "NoamOpt.step".
     """
 
     statements: tuple[Source, ...]
@@ -107,15 +107,24 @@ def _written_zero(name: str, statements: Statements) -> Zero:
 
 
 def _uncalled_writers(statements: Statements) -> list[str]:
-    """Return the methods that write a learning rate and never ran, one for each statement."""
+    """Return the methods that write a learning rate, step an optimizer and did not run, one for
+    each statement; of one that steps nothing it is not known."""
     ran = {(code.co_name, code.co_firstlineno) for code in statements.codes}
     found = []
     for _, node in statements.nodes((ast.Assign, ast.AugAssign)):
         around: Any = _function_around(node) if writes_key(node, "lr") else None
-        if around is not None and (around.name, around.lineno) not in ran:
+        if around is None or not any(map(_is_step, ast.walk(around))):
+            continue
+        if (around.name, around.lineno) not in ran:
             owner = getattr(around.parent, "name", "")
             found.append(f"{owner}.{around.name}" if owner else around.name)
     return found
+
+
+def _is_step(node: ast.AST) -> bool:
+    """Say whether a node calls a method ``step``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr == "step"
 
 
 def _origins(statements: Statements) -> Iterator[Source]:
