@@ -22,6 +22,7 @@ from gradviz.why.subjects import of_kind
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+_CALLED = ("LR", "Restarts", "Plateau")
 _OF_MEASURES = "ReduceLROnPlateau"
 
 
@@ -40,8 +41,8 @@ def schedules_elsewhere(case: Case) -> Iterator[Remark]:
 
 
 def _makes_schedule(node: ast.Call) -> bool:
-    """Say whether a call makes one of torch's schedules."""
-    return hasattr(torch.optim.lr_scheduler, callee_of(node.func) or "")
+    """Say whether a call makes what is called as torch's schedules are."""
+    return (callee_of(node.func) or "").endswith(_CALLED)
 
 
 def _is_idle_twin(other: Any, stepped: list[Any]) -> bool:
