@@ -14,7 +14,8 @@ from gradviz.words.words import Words
 
 def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of a linear layer that is given what another one made, and alone takes it, where the
-    values between are at least as many as go in or come out: fewer are meant, as in LoRA."""
+    values between are at least as many as go in or come out: fewer are meant, as in LoRA; and of
+    one network: a generator and its discriminator are two."""
     behind = facts.ancestors(facts.losses) if facts.losses else set[int]()
     found = dict[object, tuple[Call, Call]]()
     for call in facts.ordinary_calls:
@@ -40,4 +41,20 @@ def _linear_before(facts: Facts, call: Call) -> Call | None:
     if not alone or not all(shapes):
         return None
     wide = shapes[1][-1] >= min(shapes[0][-1], shapes[2][-1])
-    return before if wide else None
+    return before if wide and _in_one_forward(facts, before, call) else None
+
+
+def _in_one_forward(facts: Facts, before: Call, call: Call) -> bool:
+    """Say whether one call of a module made both calls, or none made either."""
+    one, other = (_module_calls(facts, made) for made in (before, call))
+    return not one.isdisjoint(other) or not (one or other)
+
+
+def _module_calls(facts: Facts, call: Call) -> set[int]:
+    """Return the calls of modules under way while a call ran."""
+    parents = {c.id: c.parent_id for c in facts.graph.module_calls}
+    under_way, inner = set[int](), call.module_call
+    while inner is not None:
+        under_way.add(inner)
+        inner = parents.get(inner)
+    return under_way
