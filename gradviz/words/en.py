@@ -2932,6 +2932,7 @@ OUTLINE = {
     "named_elsewhere": "– {names:few}: its gradient comes another way",
     "count_gets": "{n} of {total} ✓",
     "count_lost": "{n} of {total} ✗",
+    "lost_ones": "{names} ✗",
     "count_off": "0 of {total} –",
     "count_other_call": "{n} –: not from this call",
     "count_elsewhere": "from {names:few}",

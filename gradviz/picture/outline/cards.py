@@ -842,9 +842,7 @@ class Cards:
 
     def _own_cuts(self, unit: Unit) -> list[Cut]:
         """List the cuts inside of a card, also on arrows that would lead from it to itself."""
-        through = self.expansion.looked_through
-        between = self.operations.sources_of(unit.ops) & through
-        places = sorted({*unit.ops} | between)
+        places = sorted({place for at in unit.ops for place in self.expansion.with_arrows(at)})
         cuts = (cut for at in places for cut in self.expansion.cuts_at.get(at, ()))
         if unit.kind is Kind.CALL:
             own = [cut for cut in cuts if self._is_between_own(cut, unit)]

@@ -16,9 +16,10 @@ from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, 
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.units import Kind, Merged, Unit
 from gradviz.words.plain import as_operand, visible
-from gradviz.words.speech import say
+from gradviz.words.speech import enumerated, say
 
 CODE = 24  # characters of a call as written
+NAMED = 3  # lost parameters of a statement whose names are told
 BARS = 12  # calls that get an upright bar each
 ALARMS = {Fate.ZERO: "zero", Fate.VANISHED: "vanished", Fate.NAN: "nan"}
 SHORT = {  # what has shorter wordings, longest first
@@ -554,6 +555,9 @@ class States:
             return Row(Tone.FROZEN, left, rail=Rail.PASSES, middle=say("outline.all_frozen"))
         if state.lost:
             middle = say("outline.count_lost", n=len(state.here), total=total)
+            if not member.calls and len(state.lost) <= NAMED:  # no module tells which they are
+                names = enumerated([visible(weight.name, CODE) for weight in state.lost])
+                middle = say("outline.lost_ones", names=names)
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
         for key in ("nan", "zero", "vanished"):
             weights: list[Weight] = getattr(state, key)

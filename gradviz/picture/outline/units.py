@@ -667,14 +667,14 @@ class Expansion:
             for weight in self.tree.weights_below(call.module_id, call.path):
                 found[id(weight)] = weight
         for at in unit.ops:
-            for place in self._with_arrows(at):
+            for place in self.with_arrows(at):
                 for object_id in self.operations.reads_weights[place]:
                     weight = self.operations.weight[object_id]
                     found[id(weight)] = weight
         order = self._weight_order
         return sorted(found.values(), key=lambda w: order[id(w)])
 
-    def _with_arrows(self, at: int) -> list[int]:
+    def with_arrows(self, at: int) -> list[int]:
         """Return an operation that a loss has, and those that stand on the arrows into it: what it
         reads of a parameter after a detach is read there."""
         found = [at]
