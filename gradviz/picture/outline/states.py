@@ -554,10 +554,7 @@ class States:
         if not total:
             return Row(Tone.FROZEN, left, rail=Rail.PASSES, middle=say("outline.all_frozen"))
         if state.lost:
-            middle = say("outline.count_lost", n=len(state.here), total=total)
-            if not member.calls and len(state.lost) <= NAMED:  # no module tells which they are
-                names = enumerated([visible(weight.name, CODE) for weight in state.lost])
-                middle = say("outline.lost_ones", names=names)
+            middle = self._lost_short(member, state, total)
             return Row(Tone.LOST, left, "", Rail.NONE, middle)
         for key in ("nan", "zero", "vanished"):
             weights: list[Weight] = getattr(state, key)
@@ -588,6 +585,14 @@ class States:
             if call.path.startswith(start):
                 return call.path.removeprefix(start)
         return call.path.rpartition(".")[2] or self.operations.graph.modules[call.module_id].name
+
+    def _lost_short(self, member: Unit, state: State, total: int) -> str:
+        """Tell how many of so many parameters got nothing; of statements which ones, if they are
+        few."""
+        if member.calls or len(state.lost) > NAMED:
+            return say("outline.count_lost", n=len(state.here), total=total)
+        names = enumerated([visible(weight.name, CODE) for weight in state.lost])
+        return say("outline.lost_ones", names=names)
 
     def _elsewhere_short(self, weights: list[Weight], member: Unit) -> str:
         """Tell where parameters get their gradient that get none through a module."""
