@@ -28,7 +28,7 @@ OTHER = "code, fonts, selectors, metadata"
 SENTENCE = "sentences for readers"
 
 # literals that are neither documentation, nor lists of names, nor about arguments
-MOST = 60
+MOST = 36
 
 IN_MARKUP = re.compile(r"<[!/a-z]|[a-z-]+=\W*\"|^\" ")
 FOUR_IN_A_ROW = re.compile(r"(?:[A-Za-z][A-Za-z'’]*[,;:]? ){3,}[A-Za-z]|(?: [A-Za-z']+){4}")
@@ -123,7 +123,7 @@ class Literals(ast.NodeVisitor):
         """Say whether the literal is looked for in what torch says."""
         calls = [n.func for n in self.around if isinstance(n, ast.Call)]
         searched = any(ast.unparse(function).startswith("re.") for function in calls)
-        tables = {"_TEXTS", "UNTRACKED"}
+        tables = {"_TEXTS", "UNTRACKED", "MISUSES"}
         return searched or any(tables.intersection(names_bound(node)) for node in self.around)
 
 
@@ -154,7 +154,9 @@ def test_sentences_stand_in_words_alone() -> None:
     literals = list(sorted_literals())
     assert [each for each in literals if each[2] == SENTENCE] == []
     counts = Counter(kind for _, _, kind, _ in literals)
-    assert sum(counts.values()) - counts[DOCUMENTATION] - counts[NAMES] - counts[ARGUMENT] <= MOST
+    # torch has as many texts as it has errors
+    no_words = (DOCUMENTATION, NAMES, ARGUMENT, TORCH)
+    assert sum(counts.values()) - sum(counts[kind] for kind in no_words) <= MOST
 
 
 @pytest.mark.parametrize(

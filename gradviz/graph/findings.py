@@ -238,6 +238,17 @@ class Cause(str, Enum):
     # The gradient that backward was given does not have the shape of what it was called on.
     GRADIENT_SHAPE = "gradient_shape", Level.FAULT, Symptom.RAISED
 
+    # Backward was called on a number, a list, a layer, or None.
+    NOT_A_TENSOR = "not_a_tensor", Level.FAULT, Symptom.RAISED
+    # A checkpoint's function did something else when it ran again, or is asked what it cannot do.
+    CHECKPOINT_DIFFERS = "checkpoint_differs", Level.FAULT, Symptom.RAISED
+    # A function that torch.func transforms calls what autograd alone understands.
+    IN_TRANSFORM = "in_transform", Level.FAULT, Symptom.RAISED
+    # torch has no derivative for a call.
+    NO_DERIVATIVE = "no_derivative", Level.FAULT, Symptom.RAISED
+    # A call of torch's was given what it does not take, or came at the wrong time.
+    MISUSED = "misused", Level.FAULT, Symptom.RAISED
+
     # --- no fault ---------------------------------------------------------------------------------
     # Nothing is wrong, and it was looked for.
     HEALTHY = (

@@ -73,6 +73,11 @@ def explain_case(case: Case, error: BaseException | None) -> Explanation:
     return found
 
 
+def explain_failure(failure: Failure | None) -> Explanation | None:
+    """Tell why a call raised, whatever the gradients are; None where nothing did."""
+    return None if failure is None else next(proven(Stage.ERROR, Symptom.RAISED, failure))
+
+
 def explain_gradients(case: Case) -> Explanation:
     """Tell why the gradients that are asked about are what they are, or what explains more."""
     case.told = [(asked, explain_tensor(case.gradients, asked)) for asked in case.weights]

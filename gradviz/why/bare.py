@@ -28,10 +28,10 @@ from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
 from gradviz.watch.identity import named_parameters, read
 from gradviz.watch.recorded import Recorded
-from gradviz.why.answer import explain_case, proven
+from gradviz.why.answer import explain_case, explain_failure, proven
 from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.failing import Look, failing_looks, failing_place, parts_of_module, starved
-from gradviz.why.messages import cause_of, read_error, waits_for_gradients
+from gradviz.why.messages import cause_of, has_wrong_gradients, read_error
 from gradviz.why.paths import Asked
 from gradviz.why.reading import NOT_COMPUTING, are_values, is_state, is_trained_leaf, with_parts
 from gradviz.why.rules.errors.failure import call_at
@@ -176,21 +176,34 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
     shows."""
     kind, text = read_error(error)
     cause = cause_of(text)
-    if cause is None:
-        shown = _of_looks(bare, failing_looks(error)) or _of_looked(bare)
-        if shown is not None:
-            shown = _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
-        elif waits_for_gradients(text):
-            waited = bare.ask(*bare.subjects)
-            shown = waited if waited is not None and waited.cause.of_none else None
-        if shown is not None:
-            return _raised_at(shown, f"{kind}: {text}"[:ERROR], failing_place(error))
     handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
     case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
+    if cause is None:
+        told = explain_failure(case.failure(error))
+        if told is not None and told.cause is not Cause.NOT_KNOWN:
+            return told
+        shown = _shown_by_line(bare, error, text)
+        if shown is not None:
+            words = [look.word for look in failing_looks(error)]
+            return _raised_at(
+                shown, f"{kind}: {text}"[:ERROR], failing_place(error), next(iter(words), "p")
+            )
     return explain_case(case, error)
 
 
-def _raised_at(shown: Explanation, error: str, place: Source | None) -> Explanation:
+def _shown_by_line(bare: Bare, error: BaseException, text: str) -> Explanation | None:
+    """Tell of the gradients that a failing line asks for, of those that the code before it read, or
+    of those that torch waited for."""
+    if has_wrong_gradients(text):
+        shown = bare.ask(*bare.subjects) or _of_leaves(bare)
+        return shown if shown is not None and shown.cause.level >= Level.NOTE else None
+    shown = _of_looks(bare, failing_looks(error)) or _of_looked(bare)
+    if shown is not None:
+        return _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
+    return None
+
+
+def _raised_at(shown: Explanation, error: str, place: Source | None, word: str) -> Explanation:
     """Return why a gradient is None, with the line that failed for it, and what that line can do
     about it."""
     where = "" if place is None else statement_at(place)
@@ -198,10 +211,13 @@ def _raised_at(shown: Explanation, error: str, place: Source | None) -> Explanat
     lines, mend = list(shown.lines), shown.mend
     if "NoneType" in error and shown.cause in _MAY_BE_NONE:
         lines += lines_of((), [place] if place else [])
-        mend = say("bare.either", first=mend) if mend else say("bare.skip")
+        mend = say("bare.either", first=mend, word=word) if mend else say("bare.skip", word=word)
+    elif "NoneType" in error and shown.cause is Cause.HEALTHY and shown.where:
+        mend = say("bare.read_before", place=shown.where)
+        shown = shown._replace(cause=Cause.NO_BACKWARD_YET, why="", more=(), ruled_out=())
     elif "NoneType" in error and shown.cause is Cause.FROZEN:
         lines += lines_of((), [place] if place else [])
-        mend = say("bare.frozen_skip", first=mend)
+        mend = say("bare.frozen_skip", first=mend, word=word)
     return shown._replace(
         more=(at_place if where else say("bare.raised", error=error), *shown.more),
         mend=mend,
@@ -215,9 +231,18 @@ def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:
         others = () if bare.recording is not None else bare.losses
         named = _by_path(bare, [look.tensor])
         told = named.ask(look.tensor, *others, grads=[look.tensor], names={look.word: look.tensor})
-        if told is not None and told.cause.level is not Level.FINE:
+        if told is not None and (told.cause.level is not Level.FINE or _is_missing(look)):
             return told
     return None
+
+
+def _is_missing(look: Look) -> bool:
+    """Say whether a failing line asked for a .grad that is None: then even what is as it should be,
+    a frozen weight, or one that was cleared after its step, is the reason."""
+    tensor = look.tensor
+    if look.attribute != "grad" or not tensor.is_leaf:
+        return False
+    return read(lambda: tensor.grad) is None
 
 
 def _by_path(bare: Bare, tensors: Sequence[Any]) -> Bare:

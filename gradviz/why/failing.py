@@ -135,7 +135,7 @@ def failing_looks(error: BaseException) -> list[Look]:
         return []
     names = frames[-1].names
     asked: list[tuple[str, ast.expr]] = []
-    for part in _failing_parts(frames[-1]):
+    for part in failing_parts(frames[-1]):
         asked += looks(part) or _looks_behind(part, names)
         if asked:
             break
@@ -147,7 +147,7 @@ def failing_looks(error: BaseException) -> list[Look]:
     ]
 
 
-def _failing_parts(frame: Frame) -> Iterator[ast.AST]:
+def failing_parts(frame: Frame) -> Iterator[ast.AST]:
     """Yield the expression that raised, then the statement around it, of one with a body its
     head."""
     place = locate(frame.code, frame.lasti)
@@ -184,7 +184,7 @@ def starved(error: BaseException) -> Starved:
         return Starved("", "", (), 0, 0, assigned=refused, place=_failing_place(frames))
     read = spent(frames)
     for frame in reversed(frames):
-        for word in (word for part in _failing_parts(frame) for word in _owners(part)):
+        for word in (word for part in failing_parts(frame) for word in _owners(part)):
             module = value_of(word, frame.names)
             if issubclass(type(module), torch.nn.Module):
                 return _read_module(ast.unparse(word), module)._replace(spent=read)

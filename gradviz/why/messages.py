@@ -87,6 +87,7 @@ _TEXTS = {
     # anomaly mode
     Cause.NAN: r"(?P<node>\w{1,100})' returned nan\b",
     Cause.GRADIENT_SHAPE: r"Mismatch in shape: grad_output\[\d{1,6}\] has a shape of",
+    Cause.NOT_A_TENSOR: r"'[\w.]{1,100}' object has no attribute 'backward'",
 }
 _KNOWN = re.compile(
     "|".join(f"(?P<{cause}>{text})" for cause, text in _TEXTS.items()), re.IGNORECASE
@@ -125,14 +126,17 @@ def usual_repair(reason: CutReason) -> str:
     return say(f"mend.{reason.name.lower()}")
 
 
-# DistributedDataParallel waits for the gradients of parameters that get none
-_WAITING = re.compile(r"finished reduction in")
+# DistributedDataParallel waits for gradients of parameters that get none, a scaler found none at
+# all, and clipping found NaN
+_WRONG = re.compile(
+    r"finished reduction in|No inf checks were recorded|gradients from .{1,40} is non-finite"
+)
 _SETS_DATA = re.compile(r"\.data\s*=[^=]")
 
 
-def waits_for_gradients(text: str) -> bool:
-    """Say whether it is the error with which DistributedDataParallel ends that waits for ever."""
-    return _WAITING.search(text) is not None
+def has_wrong_gradients(text: str) -> bool:
+    """Say whether an error is about gradients that are there, and none, or not finite."""
+    return _WRONG.search(text) is not None
 
 
 def asks_for_graph(call: Call) -> bool:

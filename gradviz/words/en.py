@@ -542,6 +542,11 @@ CAUSE = {
     "hook_refused": "hook refused",
     "dtypes_differ": "dtypes differ",
     "gradient_shape": "gradient shape",
+    "not_a_tensor": "not a tensor",
+    "checkpoint_differs": "checkpoint differs",
+    "in_transform": "in transform",
+    "no_derivative": "no derivative",
+    "misused": "misused",
     "healthy": "not judged",
     "not_known": "not known",
 }
@@ -801,9 +806,7 @@ MEND = {
     "more": "After that, {n:# more call|# more calls} would cut it too.",
     # of a write in place: of any, of an item, by a module, by another call
     "write_unseen": "write out of place (y = x + 1 for x += 1); step the optimizer after every backward.",
-    "write_item": "collect the parts in a list and torch.stack() them, or write into a clone().",
     "write_by_module": "inplace=False there.",
-    "write": "write out of place under a new name (y = x + 1 for x += 1), or give the later step x.clone().",
 }
 
 # of what may be meant: why/rules/whole/meant.py
@@ -819,9 +822,10 @@ BARE = {
     "raised_at": "{place}: it raised {error}",
     # what the failing line can do where a gradient may well be None
     "if_wanted": "if gradients are wanted: call backward() on the loss.",
-    "skip": "where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
-    "frozen_skip": "if it is meant to stay as it is, leave it out in that line: if p.requires_grad. {first:cap}",
-    "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if p.grad is not None.",
+    "skip": "where there need not be a gradient yet, or at all, skip it in that line: if {word}.grad is not None.",
+    "read_before": "read it before it is cleared: after the backward, and above {place}.",
+    "frozen_skip": "if it is meant to stay as it is, leave it out in that line: if {word}.requires_grad. {first:cap}",
+    "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if {word}.grad is not None.",
 }
 
 # how well all is, and what nobody looked at: why/doubts.py
@@ -1366,10 +1370,25 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="keep its input away from that point: eps or clamp inside, before it (sqrt(x + eps), not sqrt(x) + eps; torch.where after it is too late).",
     ),
     # {it} is the short name of {name}
+    (Cause.LEAF_IN_PLACE, "filled"): Answer(
+        verdict="{code:begin} writes in place into {base}, a leaf that requires grad.",
+        why="autograd forbids that while it records. What is written there is tracked, so {base} would be too, without requires_grad.",
+        mend="make {base} without requires_grad: leave that out of {made}.",
+    ),
+    (Cause.LEAF_IN_PLACE, "by_function"): Answer(
+        verdict="{function} writes its input in place (mark_dirty), and was given a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+        mend="{wanted}: a copy, which stays connected.",
+    ),
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
         mend="with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "filled"): Answer(
+        verdict="{code:begin} writes in place into {base}, a leaf that requires grad.",
+        why="autograd forbids that while it records. What is written there is tracked, so {base} would be too, without requires_grad.",
+        mend="make {base} without requires_grad: leave that out of {made}.",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
@@ -1379,7 +1398,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_SCALAR, "raised"): Answer(
         verdict="Backward needs one number to start from, and {name} has {numbers}.",
         why="for a single number the gradient to start with is 1; for more it is not defined.",
-        mend="reduce first: .sum() or .mean(); or pass the gradient to start with, of the same shape.",
+        mend="reduce first: .sum() or .mean(); or pass the gradient to start with, as torch.ones_like({it}), which gives that of the sum.",
     ),
     (Cause.NEVER_TRACKED, "raised"): Answer(
         verdict="autograd.grad was asked for the gradient of {name}, which does not require grad.",
@@ -1439,22 +1458,22 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.REQUIRES_GRAD_NON_LEAF, "raised"): Answer(
         verdict="{name:begin} is a result, and only a leaf's requires_grad can be switched.",
         why="a result requires grad because of what it was computed from.",
-        mend="{it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
+        mend="{it} = {it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
     ),
     (Cause.DETACH_VIEW_IN_PLACE, "raised"): Answer(
         verdict="{name:begin} is {view}, and a view cannot be detached in place.",
         why="detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
-        mend="take {it}.detach() under a new name instead.",
+        mend="{it} = {it}.detach() instead: a new tensor, and the view stays as it is.",
     ),
     (Cause.VIEW_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
         why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
-        mend="compute a new tensor instead; or make the view on the same side of no_grad as the write.",
+        mend="{anew}; or make the view on the same side of no_grad as the write.",
     ),
     (Cause.VIEW_IN_PLACE, "of_function"): Answer(
         verdict="{code:begin} writes in place into what {function}, a custom Function, gave back as it came.",
         why="its forward returns an input itself, so the result counts as a view of {input}, and its backward would be lost with that write.",
-        mend="compute a new tensor there (y = y * 2 for y *= 2); a forward that writes into its input in place marks it: ctx.mark_dirty(…).",
+        mend="{anew}; a forward that writes into its input in place marks it: ctx.mark_dirty(…).",
     ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "raised"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
@@ -1591,6 +1610,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it does not require grad.",
         mend="{it}.requires_grad_() before that, or take the tensor from before it was cut off.",
     ),
+    (Cause.HOOK_REFUSED, "switched_off"): Answer(
+        verdict="{name:begin} gets no gradient, so no hook and no retain_grad() can be had there.",
+        why="it was made by {maker}, where gradients are off ({off}, no_grad or the like).",
+        mend="make {name} outside of what {off} switches off, if a gradient is wanted there; else leave the hook out.",
+    ),
     (Cause.HOOK_REFUSED, "changed"): Answer(
         verdict="A hook returned a gradient of another shape or type than it was given.",
         why="what a hook returns takes the place of the gradient.",
@@ -1604,7 +1628,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.GRADIENT_SHAPE, "start"): Answer(
         verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
         why="it holds one number for each element of the output.",
-        mend="torch.ones_like({name}) has the right shape; or reduce first, with .sum() or .mean(), and give none.",
+        mend="torch.ones_like({it}) has the right shape; or reduce first, with .sum() or .mean(), and give none.",
     ),
     (Cause.GRADIENT_SHAPE, "one_number"): Answer(
         verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
@@ -1626,6 +1650,21 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{start}",
         why="{reasons:sentences}",
         mend="{mends:sentences}",
+    ),
+    (Cause.NO_GRAD_FN, "rebound"): Answer(
+        verdict="{start}",
+        why="{code} makes a new tensor without a history and gives it the name {name}: the leaf that required grad is left behind.",
+        mend="write into it, under torch.no_grad(): {update}; and {name}.grad = None after that, if nothing clears it yet.",
+    ),
+    (Cause.NO_GRAD_FN, "beside_new"): Answer(
+        verdict="{start}",
+        why="{names:few} {names:requires|require} grad alone, and forward never calls {layer}: it ends with {used}, which is frozen.",
+        mend="{mend} in the place of {layer}: under the name that forward calls.",
+    ),
+    (Cause.NO_GRAD_FN, "untracked_named"): Answer(
+        verdict="{start}",
+        why="{reasons:sentences}",
+        mend="{first}.requires_grad_() before that line, or requires_grad=True where it is made: so for each of {wanted:few} that is to learn.",
     ),
     (Cause.NO_GRAD_FN, "left_likely"): Answer(
         verdict="{start}",
@@ -1657,10 +1696,35 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="make {value} anew after each step, before the next loss is computed from it; or run every backward before the step.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_over"): Answer(
+        verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="{kept} after each step: the next iteration starts from the value only, and retain_graph=True is not needed.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_between"): Answer(
+        verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="{code} again after {step}, before this loss is computed from it; or {second} before that step.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_between_freed"): Answer(
+        verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="{code} again after {step}, before this loss is computed from it; or {second} before that step. {detached:list} in {freed_in} besides: {first} has freed what is behind {shared:few}.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_lines"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="compute it with the new weights: move {lines:list} below {step}. Or call {second} before that step, if the step is to use its gradient too.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_lines_freed"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="compute it with the new weights: move {lines:list} below {step}. Or call {second} before that step, if the step is to use its gradient too. {detached:list} in {freed_in} besides: {first} has freed what is behind {shared:few}.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
-        mend="run every backward before the step, or compute the loss anew after it.",
+        mend="call {second} before {step}, or compute the loss anew after it.",
     ),
     (Cause.MODIFIED_IN_PLACE, "written"): Answer(
         verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
@@ -1685,17 +1749,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "shared"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}.",
-        mend="add the losses and call backward once, or retain_graph=True in the first. Or compute {shared} anew for the second; or detach it, where no second gradient is meant to pass.",
-    ),
-    (Cause.SECOND_BACKWARD, "shared_stepped"): Answer(
-        verdict="What {name} had saved was freed by an earlier backward: {first}.",
-        why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}, and what is behind was stepped between them.",
-        mend="compute {shared} anew for the second loss, after the step; or call both backwards before any step, the first with retain_graph=True: then each adds its gradient to all that is behind {shared}.",
+        mend="{sum} in the place of both: the gradients are the same. Or detach {shared} in one of the losses, where that is not to train what is behind; or retain_graph=True in the first.",
     ),
     (Cause.SECOND_BACKWARD, "twice"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it.",
-        mend="add the losses and call backward once, or retain_graph=True in the first.",
+        mend="{sum} in the place of both; or retain_graph=True in the first.",
     ),
     # {targets} = {values} is an assignment
     (Cause.SECOND_BACKWARD, "carried"): Answer(
@@ -1712,6 +1771,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}. {owner} ran more than once since, so a detach in there would cut between these steps too.",
         mend="after each backward: for m in {owner}.modules(): if hasattr(m, '{attribute}'): {own_targets} = {own_values}; or begin each iteration with new ones.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_kept"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="{anew}: the next iteration starts from the value only.",
     ),
     (Cause.SECOND_BACKWARD, "carried_elsewhere"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
@@ -1771,12 +1835,27 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "not_meant"): Answer(
         verdict="{shared:few} {shared:was|were} freed by an earlier backward, and the step after it moved nothing behind {shared:it|them}: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it.",
-        mend="{detached:list} in {code}, where that loss is to train only what was stepped; else add the losses and call backward once, before the steps.",
+        mend="{detached:list} in {code}, where that loss is to train only what was stepped; else {sum}, before the steps.",
     ),
-    (Cause.SECOND_BACKWARD, "once_too_many"): Answer(
+    (Cause.SECOND_BACKWARD, "let_in_anew"): Answer(
+        verdict="{value} goes in with its history, so {first} went on into {leaves:few} and freed the graph there.",
+        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {value}.",
+        mend="{value}.detach() in {code}: that loss is then for {others:few} alone. For the second loss compute {shared:few} once more, from {value} itself, after the step.",
+    ),
+    (Cause.SECOND_BACKWARD, "stepped_already"): Answer(
+        verdict="{shared:few} {shared:leads|lead} into {already:few}, where {first} has freed the graph, and a step came after it.",
+        why="{name} gave up what it had saved in that backward. {second} goes there again, beside {own:few}, which that step left alone.",
+        mend="{detached:list} in {code}: that loss is then for {own:few} alone. If it is to train {already:few} too: compute {shared:few} anew after the step.",
+    ),
+    (Cause.SECOND_BACKWARD, "anew_detached"): Answer(
+        verdict="{shared:few} {shared:leads|lead} into {already:few}, where {first} has freed the graph, and a step came after it.",
+        why="{name} gave up what it had saved in that backward. {second} goes there again, beside {own:few}, which that step left alone.",
+        mend="compute {shared:few} once more for the second loss, after the step, with {value}.detach() in {at}: that loss is then for {own:few} alone.",
+    ),
+    (Cause.SECOND_BACKWARD, "trained_by_both"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared:few}, and what is behind was stepped between them.",
-        mend="if the second loss is to train that too: compute {shared:few} anew after the step, or add the losses and call backward once before it. If not: {detached:list} in {code}.",
+        mend="{sum} before any step; or compute {shared:few} anew after the step, and the second loss from that.",
     ),
     (Cause.UNUSED_INPUT, "unseen"): Answer(
         verdict="One of the inputs of autograd.grad is not in the graph of its output.",
@@ -1802,6 +1881,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} and {root} are results of one node, {node}: no gradient goes from one to the other.",
         why="what was computed inside of {node} is no part of the graph; it knows only the gradients of its inputs.",
         mend="ask for the gradient of what both were computed from; or compute {root} from {name}.",
+    ),
+    (Cause.UNUSED_INPUT, "part_of_model"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="it was asked for along with all parameters, and {root} was computed without {part}.",
+        mend="ask for the others alone: {wanted}, and zip the gradients with these. allow_unused=True gives None for each of {part}, which is then to be skipped.",
+    ),
+    (Cause.UNUSED_INPUT, "part_of_used"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+        mend="{asked}, and of that the same part; or take the parts first and compute {root} from these, joined by torch.cat.",
     ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -1833,7 +1922,193 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{root} was not computed from {name}: {statement} ({place}) only gives the variable {variable} of the loop another object, and the model keeps its own parameters.",
         mend="hand the tensors to the model in the call: torch.func.functional_call(model, dict(zip(names, {whole})), x) in the place of model(x), with the names that model.named_parameters() gives.",
     ),
+    # backward was called on what is no tensor
+    (Cause.NOT_A_TENSOR, "copied"): Answer(
+        verdict="{loss:begin} is no tensor but a {kind}: {code:few} took the numbers out of torch, so there is nothing to go back through.",
+        why="a Python number or an array has no grad_fn: what is computed from it is cut off from every parameter.",
+        mend="keep the tensors, without {taken:list}: {mends:list}. Only what is printed is to be a number.",
+    ),
+    (Cause.NOT_A_TENSOR, "copied_numeric"): Answer(
+        verdict="{loss:begin} is no tensor but a {kind}: {code:few} took the numbers out of torch, so there is nothing to go back through.",
+        why="a Python number or an array has no grad_fn: what is computed from it is cut off from every parameter.",
+        mend="keep the tensors, without {taken:list}: {mends:list}; and torch's own functions for {numeric:list}.",
+    ),
+    (Cause.NOT_A_TENSOR, "empty_sum"): Answer(
+        verdict="{loss:begin} is no tensor but the {kind} that it began as: no tensor was added to it.",
+        why="{code} never ran, or added numbers only.",
+        mend="let the loop, or the condition around {code}, run at least once; call backward only where it did.",
+    ),
+    (Cause.NOT_A_TENSOR, "other"): Answer(
+        verdict="{loss:begin} is no tensor but a {kind}, and only a tensor has backward().",
+        why="backward goes back through the grad_fn of a tensor.",
+        mend="let the loss be a tensor: computed by torch's functions from what the model returned.",
+    ),
+    (Cause.NOT_A_TENSOR, "losses"): Answer(
+        verdict="{loss} is a {kind} of losses, and only a tensor has backward().",
+        why="the gradients of several losses are those of their sum.",
+        mend="{mend}.",
+    ),
+    (Cause.NOT_A_TENSOR, "among"): Answer(
+        verdict="{loss} is a {kind}, and the loss is one of its parts.",
+        why="only a tensor has backward().",
+        mend="{mend}; or give each part its name where it is bound.",
+    ),
+    (Cause.NOT_A_TENSOR, "many"): Answer(
+        verdict="{loss} is a {kind}, and only a tensor has backward().",
+        why="none of its parts, or more than one, is a single number that is tracked.",
+        mend="take the one tensor that is to be made small out of it, or reduce its parts to one number first.",
+    ),
+    (Cause.NOT_A_TENSOR, "module"): Answer(
+        verdict="{loss} is the {kind} itself, which computes losses; what has backward() is the tensor that it returns.",
+        why="a module is called with the output and the target, and gives the loss back.",
+        mend="loss = {loss}(output, target), then loss.backward().",
+    ),
+    (Cause.NOT_A_TENSOR, "nothing_returned"): Answer(
+        verdict="{code} got None: the function that it calls returns nothing.",
+        why="a Python function without a return of a value gives None, whatever it computed.",
+        mend="return what it computed, at the end of {function}.",
+    ),
+    (Cause.NOT_A_TENSOR, "nothing_method"): Answer(
+        verdict="{code} got None: that call works on what it is called on, and gives nothing back.",
+        why="backward(), step(), zero_grad() and append() return None.",
+        mend="make two statements of it: the value first, as in loss = …; then loss.backward().",
+    ),
+    # calls of torch's own
+    (Cause.NOT_A_PARAMETER, "one_tensor"): Answer(
+        verdict="The optimizer was given one tensor, {given}, where it takes a list of parameters.",
+        why="it goes through what it is given, and the items of a tensor are results, no leaves.",
+        mend="[{given}] in the place of {given}.",
+    ),
+    (Cause.NOT_A_PARAMETER, "module_handed"): Answer(
+        verdict="The optimizer was given {given}, where it takes parameters.",
+        why="a module, or a method that was not called, gives no parameters.",
+        mend="{wanted} in the place of {given}.",
+    ),
+    (Cause.NOT_A_PARAMETER, "no_tensors"): Answer(
+        verdict="The optimizer was given a list that holds something else than parameters: {kind}.",
+        why="what parameters() gives is a generator: in a list it has to be opened by a star.",
+        mend="{wanted} in its place; or one dict of params for each group.",
+    ),
+    (Cause.MISUSED, "held_twice"): Answer(
+        verdict="The optimizer was given a parameter twice, in two of its groups.",
+        why="each parameter has the settings of one group.",
+        mend="leave what has one group of its own out of the others: [p for name, p in net.named_parameters() if not name.startswith('…')].",
+    ),
+    (Cause.MISUSED, "closure"): Answer(
+        verdict="This optimizer computes the loss several times in one step, so step() has to be given a function that does.",
+        why="LBFGS searches along a line, and needs the loss and its gradient anew at each point.",
+        mend="def closure(): zero_grad(), compute the loss, backward(), return the loss; then step(closure).",
+    ),
+    (Cause.MISUSED, "unscaled"): Answer(
+        verdict="{scaler} was to step, and has never scaled a loss.",
+        why="backward was called on the loss as it is, so its gradients are not scaled.",
+        mend="{scaler}.scale({loss}).backward() in the place of {loss}.backward(); or step the optimizer itself, without {scaler}.",
+    ),
+    (Cause.MISUSED, "unscaled_twice"): Answer(
+        verdict="unscale_() was called twice for this optimizer before update().",
+        why="the second one would divide the gradients by the scale again.",
+        mend="once in each iteration, after the last backward and before clipping; then step() and update().",
+    ),
+    (Cause.MISUSED, "no_super"): Answer(
+        verdict="A module was given a part before nn.Module was set up.",
+        why="nn.Module.__init__ makes the places where parameters and layers are kept.",
+        mend="super().__init__() as the first line of __init__.",
+    ),
+    (Cause.MISUSED, "loss_made"): Answer(
+        verdict="{made} is a class: it was given the tensors where it takes its settings.",
+        why="nn.{made}(…) makes the layer; the layer is called with output and target.",
+        mend="{wanted}.",
+    ),
+    (Cause.MISUSED, "grad_fn_of_a_leaf"): Answer(
+        verdict="{tensor} is a leaf: nothing computed it, so its grad_fn is None.",
+        why="the history of a result begins at its grad_fn; a leaf stands at the end of it.",
+        mend="ask for the grad_fn of what is computed from {tensor}, as of the loss.",
+    ),
+    (Cause.MISUSED, "out"): Answer(
+        verdict="{function}() was to write its result into out=, and one of its inputs requires grad.",
+        why="autograd records new results only.",
+        mend="{wanted}; or all of it under torch.no_grad(), where no gradient is wanted.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "instance"): Answer(
+        verdict="{function} is a Function of the old kind: its forward is no static method, and an instance was called.",
+        why="autograd calls forward and backward of the class, with ctx in the place of self.",
+        mend="@staticmethod above both, ctx for self, and {wanted} in the place of that call.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "missing"): Answer(
+        verdict="{function} has no backward, and a gradient came to what it returned.",
+        why="autograd does not look into forward: only backward says what the gradient is.",
+        mend="@staticmethod def backward(ctx, grad_output): in {function}, returning one gradient for each argument of forward; or compute it by plain torch functions instead.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "saved"): Answer(
+        verdict="save_for_backward was given {value}, a {kind}, and takes tensors only.",
+        why="other values are kept as attributes of ctx.",
+        mend="ctx.{name} = {value} in forward, and ctx.{name} in backward.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "once"): Answer(
+        verdict="A second derivative goes through a backward that is marked once_differentiable.",
+        why="the mark says that this backward is not recorded, so it has no derivative of its own.",
+        mend="leave @once_differentiable out, if that backward is made of torch's functions of saved inputs; else take the first derivative only.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "gradcheck"): Answer(
+        verdict="The gradient that backward gives is not the one that the numbers show: its formula is not that of forward.",
+        why="gradcheck compares backward with small differences of forward.",
+        mend="correct the formula in backward; with inputs in float32 the differences are too coarse: double() them.",
+    ),
+    (Cause.CHECKPOINT_DIFFERS, "recomputed"): Answer(
+        verdict="The checkpoint's function did something else when it ran again for backward.",
+        why="a checkpoint throws away what forward saved, and runs it once more; both runs have to save the same tensors.",
+        mend="let the function do the same each time: no branch on a counter or a state that it changes itself, no random choice outside of torch; or take that part out of the checkpoint.",
+    ),
+    (Cause.CHECKPOINT_DIFFERS, "reentrant"): Answer(
+        verdict="autograd.grad() and backward(inputs=…) cannot go through a reentrant checkpoint.",
+        why="it starts a backward of its own inside, which fills .grad of all that it meets.",
+        mend="use_reentrant=False in that checkpoint.",
+    ),
+    (Cause.IN_TRANSFORM, "backward"): Answer(
+        verdict="backward() was called in a function that torch.func transforms.",
+        why="torch.func.grad gives the gradient as a result; .grad is never filled there.",
+        mend="leave that line out: let the function return the loss, and torch.func.grad differentiate it.",
+    ),
+    (Cause.IN_TRANSFORM, "requires_grad"): Answer(
+        verdict="requires_grad_() was called in a function that torch.func transforms.",
+        why="what the function is differentiated by are its arguments (argnums), whatever they require.",
+        mend="leave that line out, without requires_grad_(); hand the tensor in as an argument, if its gradient is wanted.",
+    ),
+    (Cause.NOT_SCALAR, "transformed"): Answer(
+        verdict="The function that is differentiated has to return one number, and returned more.",
+        why="for a single number the gradient to start with is 1; for more it is not defined.",
+        mend=".sum() or .mean() of what it returns; or torch.func.jacrev for all its derivatives.",
+    ),
+    (Cause.NOT_SCALAR, "complex"): Answer(
+        verdict="Backward needs one real number to start from, and {name} is complex.",
+        why="only a real number can be made smaller.",
+        mend="make it real first: {it}.abs(), or {it}.real.",
+    ),
+    (Cause.GRADIENT_SHAPE, "plain_number"): Answer(
+        verdict="Backward was given the number {given}, where it takes a tensor.",
+        why="it holds one number for each element of the output.",
+        mend="torch.ones_like({loss}) in the place of {given}; or none, if {loss} is one number.",
+    ),
+    (Cause.GRADIENT_SHAPE, "assigned"): Answer(
+        verdict="{name}.grad was to become a tensor that does not fit {name}.",
+        why="a gradient has the shape, dtype and device of its tensor.",
+        mend="make it alike: torch.zeros_like({name}), or reshape what is assigned; None clears it.",
+    ),
+    (Cause.NO_DERIVATIVE, "not_written"): Answer(
+        verdict="torch knows no derivative of {function}.",
+        why="the forward ran, and no backward is written for that call: no derivative can go through it.",
+        mend="compute it by other functions, or detach() its input where no gradient is wanted through it; else write a torch.autograd.Function.",
+    ),
+    (Cause.HOOK_REFUSED, "non_leaf"): Answer(
+        verdict="A hook that runs after accumulation can stand at a leaf only.",
+        why="a result accumulates no .grad.",
+        mend="register_hook there, which is given the gradient as it passes.",
+    ),
     # {error} is torch's own text, or another library's
+    (Cause.NOT_KNOWN, "elsewhere"): Answer(
+        verdict="{error}",
+        why="this is none of autograd's errors: the line itself raised it, and no gradient has a part in it.",
+    ),
     (Cause.NOT_KNOWN, "raised"): Answer(
         verdict="{error}",
         why="not known: this is none of the errors of autograd that can be told apart here.",
@@ -1863,7 +2138,19 @@ IN_RAISED = {
     "view_of": "a view of {base}",
     "part_of": "{name} of {base}",
     "root": "what backward was called on",
+    # what to write instead
+    "parameters_but": "[p for name, p in {model}.named_parameters() if not name.startswith('{path}.')]",
+    "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
+    "anew": "{anew} in the place of {code}",
+    "anew_unknown": "compute a new tensor there (y = y * 2 for y *= 2)",
+    "anew_by_module": "inplace=False there",
+    "write_anew": "{anew} in the place of {code}: a new tensor, and the saved one stays as it was.",
+    "write_own": "write into a clone: .clone() around what {code} computes, before it is written.",
+    "write_own_item": "write into a clone: .clone() behind what {code} computes; or collect the parts in a list and torch.stack() them.",
+    "write_input": "{copied} in {code}: what is saved is a copy then, and the write does not touch it.",
+    "write_input_item": "collect the parts in a list and torch.stack() them; or {copied} in {code}: what is saved is a copy then.",
     # calls and nodes
+    "sum_of_losses": "one backward of the sum of both losses",
     "call": "the call",
     "written": "{code} ({line})",
     "module_call": "{module} ({function})",

@@ -372,7 +372,7 @@ for _ in range(3):
     # HERE
 """
     ),
-    "keep nv.detach() for the next iteration": (
+    "v = nv.detach(): the next iteration": (
         """
 net = nn.Linear(3, 1)
 v = net(torch.ones(1, 3))
@@ -608,7 +608,7 @@ def test_two_losses_of_a_stack_of_blocks_carry_nothing_over() -> None:
         train()
     told = rec.explain()
     assert "carr" not in str(told)
-    assert "add the losses and call backward once" in told.mend
+    assert "one backward of the sum" in told.mend
 
 
 # --- the others -----------------------------------------------------------------------------------
@@ -1099,6 +1099,7 @@ SAMPLES = [
     "expected m1 and m2 to have the same dtype, but got: double != float",
     "Mismatch in shape: grad_output[0] has a shape of torch.Size([3])",
     "Function 'SqrtBackward0' returned nan values in its 0th output.",
+    "'float' object has no attribute 'backward'",
 ]
 
 

@@ -223,7 +223,7 @@ LEARNT3 = {
         "q325": ("zero_gradient", "actions = density.rsample()"),
         "q327": ("zero_gradient", "z + torch.rand(1)"),
         "q343": ("nan", "cell [1] line 9"),
-        "q344": ("second_backward", "before any step"),
+        "q344": ("second_backward", "actions.detach() in"),
         "q347": ("no_backward_yet", "w1.grad.data.zero_()"),
         "q348": ("modified_in_place", "make fake anew"),
         "q366": ("healthy", "each step used the gradients of its own loss alone"),

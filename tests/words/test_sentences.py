@@ -17,6 +17,7 @@ from gradviz.picture import theme
 from gradviz.picture.table import COLUMNS
 from gradviz.watch.torch_private import Obstacle
 from gradviz.why.messages import _TEXTS
+from gradviz.why.rules.errors.misuses import MISUSES
 from gradviz.words import en
 from gradviz.words.en import BELIEF, ENGLISH, SECTIONS
 from gradviz.words.language import Answer
@@ -194,6 +195,7 @@ def test_every_answer_is_given() -> None:
         for form in forms_of(at, call)
         for cause in causes_of(at, call.args[-2])
     }
+    given |= {(misuse.cause.name, misuse.form) for misuse in MISUSES}
     assert not {(cause.name, form) for cause, form in ENGLISH.answers} - given
 
 
@@ -243,7 +245,8 @@ def test_every_error_of_autograd_has_its_sentences() -> None:
     """The rule that tells of all errors without a rule of their own finds them by their cause."""
     own = {cause for cause, form in en.RAISED if form not in ("raised", "raised_made")}
     told = {cause for cause, form in en.RAISED if form == "raised"}
-    assert own | told == {*_TEXTS, Cause.NOT_KNOWN}
+    of_a_table = {misuse.cause for misuse in MISUSES}
+    assert own | told == {*_TEXTS, *of_a_table, Cause.NOT_KNOWN}
 
 
 def test_another_language_is_spoken_inside_a_block() -> None:
@@ -269,6 +272,7 @@ NOT_OURS = {
     "notebook/cells.py": {"PLOT", "BAND", "LINE", "LOOKS"},  # markup
     "notebook/lesson.py": {"FRAME"},  # markup
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
+    "why/rules/errors/misuses.py": {"MISUSES"},  # the same
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text
 }

@@ -3,33 +3,59 @@ of an error that is none of autograd's. Plain data in and out, knows no torch.""
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
+from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import (
-    Tensor,
-)
+from gradviz.graph.records import Call, Tensor
 from gradviz.why.explanation import Explanation, at_a_word
 from gradviz.why.fixes import is_label
-from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.reading import LOOKS
+from gradviz.why.rewritten import out_of_place
+from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.words.plain import visible
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 UNNAMED = "(…)"  # stands for the code of a tensor that has no name
 ERROR = 160  # characters of an error that is not known
+# words of torch's texts that are about gradients
+_OF_AUTOGRAD = re.compile(r"grad|backward|differentia|in-?place|leaf|derivative|hook", re.I)
 
 
 def unknown(failure: Failure) -> Explanation:
     """Tell of an error that is not known here; its traceback says where it was raised."""
     return failure.answer(
         Cause.NOT_KNOWN,
-        "raised",
+        "elsewhere" if is_elsewhere(failure) else "raised",
         checked=("known_error",),
         more=(),
         error=at_a_word(visible(f"{failure.kind}: {failure.text}", 1000), ERROR),
     )
+
+
+def is_elsewhere(failure: Failure) -> bool:
+    """Say whether an error has nothing to do with gradients: no backward raised it, and neither its
+    text nor its line speaks of one."""
+    if failure.run is not None or failure.failed is None or _OF_AUTOGRAD.search(failure.text):
+        return False
+    nodes = (node for part in failure.failed.parts[:1] for node in ast.walk(part))
+    asked = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return asked.isdisjoint({*LOOKS, "backward", "data"})
+
+
+def anew(failure: Failure) -> str:
+    """Say what to write in the place of a write in place."""
+    call = failure.call
+    if call is not None and call.module:
+        return say("raised.anew_by_module")
+    code = out_of_place(code_of(call)) if call is not None else ""
+    if not code:
+        return say("raised.anew_unknown")
+    return say("raised.anew", anew=Code(code), code=failure.code(call))
 
 
 def of_function(failure: Failure) -> Explanation | None:
@@ -48,6 +74,7 @@ def of_function(failure: Failure) -> Explanation | None:
         tensors=[tensor, same[0]],
         code=failure.code(failure.call) or say("raised.call"),
         function=maker.function.removesuffix(".apply"),
+        anew=anew(failure),
         input=failure.name(same[0]),
     )
 
@@ -58,6 +85,68 @@ def _is_view_of(tensor: Tensor, other: Tensor) -> bool:
     return alike and tensor.storage_id is not None
 
 
+def sum_on_leaf(failure: Failure) -> Explanation | None:
+    """Tell of a leaf that is made in order to be filled, or added to, with what is computed: it
+    needs no requires_grad of its own."""
+    cause = failure.cause
+    tensor = blamed(failure, cause) if cause else None
+    if cause is None or tensor is None or failure.call is None:
+        return None
+    base = failure.graph.tensor.get(tensor.base_id) or tensor
+    maker = failure.facts.first_maker.get(base.object_id)
+    others = [t for t in failure.inputs if t.object_id not in (tensor.object_id, base.object_id)]
+    is_filled = any(t.requires_grad and not t.is_leaf for t in others)
+    if not is_filled or maker is None or "requires_grad" not in code_of(maker):
+        return None
+    return failure.answer(
+        failure.cause or cause,
+        "filled",
+        calls=[maker, failure.call],
+        tensors=[tensor, base],
+        code=failure.code(failure.call),
+        made=failure.code(maker),
+        base=failure.name(base),
+    )
+
+
+def not_a_float(failure: Failure) -> Explanation | None:
+    """Tell which tensor was to require grad, and holds whole numbers."""
+    tensor = blamed(failure, Cause.REQUIRES_GRAD_NON_FLOAT)
+    if tensor is None:
+        return None
+    maker = failure.facts.maker.get(tensor.id)
+    is_made = maker is not None and maker is not failure.call and tensor.name
+    form = "dtype_made" if is_made else "dtype"
+    if is_label(tensor, failure.facts):
+        form = "index"
+    return failure.answer(
+        Cause.REQUIRES_GRAD_NON_FLOAT,
+        form,
+        calls=[failure.call],
+        tensors=[tensor],
+        maker=failure.written(maker),
+        **fields(failure, tensor, None),
+    )
+
+
+def made_without_history(failure: Failure) -> Explanation | None:
+    """Tell of a hook at a tensor that was made where gradients were off."""
+    tensor = blamed(failure, Cause.HOOK_REFUSED)
+    maker = failure.facts.maker.get(tensor.id) if tensor else None
+    off = switch_of(failure, maker)
+    if off is None:
+        return None
+    return failure.answer(
+        Cause.HOOK_REFUSED,
+        "switched_off",
+        calls=[off, maker, failure.call],
+        tensors=[tensor],
+        off=failure.words.where(off),
+        maker=failure.written(maker),
+        **fields(failure, tensor, None),
+    )
+
+
 def about_an_input(failure: Failure) -> Explanation | None:
     """Tell what is wrong with an input of the call, where no more is known."""
     if failure.cause is None:
@@ -65,20 +154,33 @@ def about_an_input(failure: Failure) -> Explanation | None:
     tensor = blamed(failure, failure.cause)
     base = failure.graph.tensor.get(tensor.base_id if tensor else None)
     maker = failure.facts.maker.get(tensor.id) if tensor else None
-    made = maker and maker is not failure.call and tensor and tensor.name
-    typed = failure.cause is Cause.REQUIRES_GRAD_NON_FLOAT and tensor
-    chooses = typed and tensor and is_label(tensor, failure.facts)
-    inference = failure.cause is Cause.INFERENCE_TENSOR
+    is_made = maker is not None and maker is not failure.call and tensor and tensor.name
+    form = "complex" if _is_complex(failure) else "raised_made" if is_made else "raised"
+    at_the_maker = form == "complex" or failure.cause is Cause.INFERENCE_TENSOR
     return failure.answer(
         failure.cause,
-        ("index" if chooses else "dtype_made" if made else "dtype")
-        if typed
-        else ("raised_made" if made else "raised"),
-        calls=[maker if inference else None, failure.call],
+        form,
+        calls=[*([switch_of(failure, maker), maker] if at_the_maker else []), failure.call],
         tensors=[tensor, base],
         maker=failure.written(maker),
+        anew=anew(failure),
         **fields(failure, tensor, base),
     )
+
+
+def _is_complex(failure: Failure) -> bool:
+    """Say whether backward was to start from a complex number."""
+    return failure.cause is Cause.NOT_SCALAR and "real scalar" in failure.text
+
+
+def switch_of(failure: Failure, maker: Call | None) -> Call | None:
+    """Return the line that switched gradients off around the call that made a tensor."""
+    source = None if maker is None else maker.source
+    if source is None or source.off is None:
+        return None
+    here = source._replace(line=source.off, code=None, off=None, frames=())
+    found = None if failure.statements is None else failure.statements.at(here)
+    return call_at(here if found is None else found[0])
 
 
 def fields(failure: Failure, tensor: Tensor | None, base: Tensor | None) -> dict[str, Any]:
@@ -88,7 +190,7 @@ def fields(failure: Failure, tensor: Tensor | None, base: Tensor | None) -> dict
     shape = tensor.shape if tensor else None
     return {
         "name": name,
-        "it": name if tensor and tensor.name else UNNAMED,
+        "it": failure.in_code(tensor) if tensor and tensor.name else UNNAMED,
         "code": failure.code(failure.call) or say("raised.call"),
         "base": failure.name(whole) if whole else say("raised.a_tensor"),
         "view": say("raised.view_of", base=failure.name(base)) if base else say("raised.view"),
@@ -120,6 +222,8 @@ def no_inputs(failure: Failure) -> list[Tensor]:
 def roots_of_many_numbers(failure: Failure) -> list[Tensor]:
     """Return the first root that holds more than one number, or none."""
     roots = failure.inputs[: len(failure.run.roots)] if failure.run else []
+    if _is_complex(failure):
+        return [t for t in roots if (t.dtype or "").startswith("complex")][:1]
     return [t for t in roots if t.shape is not None and math.prod(t.shape) != 1][:1]
 
 

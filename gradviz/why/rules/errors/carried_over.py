@@ -24,7 +24,7 @@ from gradviz.names.frames import (
 from gradviz.why.detaching import each_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.failure import Failure
-from gradviz.words.speech import several
+from gradviz.words.speech import Code, several
 
 
 class Carried(NamedTuple):
@@ -98,20 +98,28 @@ def carried_over(failure: Failure) -> Explanation | None:
     first = failure.graph.call[earlier.call_id]
     maker, reader = carries(failure)[0].maker, carries(failure)[0].reader
     bound = bound_in_loop(failure, carries(failure), first)
-    names = bound.names if bound else names_of_carried(failure, carries(failure))
+    kept_at: Call | None
+    if bound is not None:
+        names, kept_at = bound.names, place_at(maker, bound.depth)
+    else:
+        names = names_of_carried(failure, carries(failure))
+        kept_at = place_of_keeping(failure, maker, names)
     values = detached(failure, names, carries(failure))
-    rebound = failure.made_again(maker, first, reader)
-    here = bound or (not rebound and names_in_code(reader)[1].issuperset(names))
+    here = bound is not None or reads_again(failure, carries(failure)[0], first, names)
     by_module = names[0].startswith("self.")
-    kept_at = place_at(maker, bound.depth) if bound else place_of_keeping(failure, maker, names)
     owner = stepping_module(failure, reader, first) if by_module and here else ""
+    anew = kept_detached(kept_at, names, values)
+    if not all(names):
+        form = "carried_unnamed"
+    elif owner:
+        form = "carried_in_steps"
+    elif here:
+        form = "carried_by_module" if by_module else "carried"
+    else:
+        form = "carried_kept" if anew else "carried_elsewhere"
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "carried_unnamed"
-        if not all(names)
-        else ("carried_in_steps" if owner else "carried_by_module" if by_module else "carried")
-        if here
-        else "carried_elsewhere",
+        form,
         calls=[kept_at or reader],
         also_at=[reader, maker],
         tensors=[c.tensor for c in carries(failure)],
@@ -123,11 +131,31 @@ def carried_over(failure: Failure) -> Explanation | None:
         targets=", ".join(names),
         values=", ".join(values),
         kept=several(values),
+        anew=anew,
         owner=owner,
         attribute=names[0].rpartition(".")[2],
         own_targets=", ".join(names).replace("self.", "m."),
         own_values=", ".join(values).replace("self.", "m."),
     )
+
+
+def reads_again(failure: Failure, carried: Carried, first: Call, names: list[str]) -> bool:
+    """Say whether the line that reads what is carried over reads it by these names, and they are no
+    other iteration's by then."""
+    if failure.made_again(carried.maker, first, carried.reader):
+        return False
+    return names_in_code(carried.reader)[1].issuperset(names)
+
+
+def kept_detached(place: Call | None, names: list[str], values: list[str]) -> str:
+    """Return the statement that keeps what is carried over, with it detached: ``old = new`` as
+    ``old = new.detach()``; "" for a statement of another kind."""
+    code = place.source.code if place is not None and place.source is not None else None
+    for name, value in zip(names, values, strict=False):
+        target, _, kept = (code or "").partition(" = ")
+        if kept.strip() == name and target.strip() != name:
+            return Code(f"{target} = {value}")
+    return ""
 
 
 def stepping_module(failure: Failure, reader: Call, first: Call) -> str:

@@ -10,6 +10,7 @@ from gradviz.graph.records import Call, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.about_an_input import UNNAMED
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import Code
 
 _FLOATS = ("float", "bfloat", "complex")
 
@@ -21,14 +22,15 @@ def dtypes_differ(failure: Failure) -> Explanation | None:
         return None
     maker = failure.facts.first_maker.get(odd.object_id)
     others = [t for t in failure.inputs if t.object_id != odd.object_id]
+    word = failure.failed.word_for(odd.shape, odd.dtype) if failure.failed else ""
     classes = wants_whole_numbers(failure) and is_float(odd)
     return failure.answer(
         Cause.DTYPES_DIFFER,
         "classes" if classes else "cast",
         calls=[failure.call, maker],
         tensors=[odd],
-        name=failure.name(odd),
-        data=failure.name(odd) if odd.name else UNNAMED,
+        name=failure.name(odd) if odd.name or not word else Code(word),
+        data=failure.in_code(odd) if odd.name else word or UNNAMED,
         dtype=odd.dtype,
         code=failure.code(failure.call),
         other=others[0].dtype if others else "",
@@ -61,13 +63,6 @@ def is_float(tensor: Tensor) -> bool:
     return (tensor.dtype or "").startswith(_FLOATS)
 
 
-def hook_changed(failure: Failure) -> Explanation | None:
-    """Tell that a hook returned what cannot take the place of the gradient."""
-    if "has changed" not in failure.text:
-        return None
-    return failure.answer(Cause.HOOK_REFUSED, "changed")
-
-
 def start_misshapen(failure: Failure) -> Explanation | None:
     """Tell which gradient to start with does not have the shape of what backward was called on."""
     if failure.run is None or failure.call is None:
@@ -84,6 +79,7 @@ def start_misshapen(failure: Failure) -> Explanation | None:
         calls=[failure.call, maker_of(failure, roots[0])],
         tensors=[roots[0], given[0]],
         name=failure.name(roots[0]),
+        it=failure.in_code(roots[0]),
         shape=list(shape),
         given=list(given[0].shape or ()),
         start=failure.name(given[0]),

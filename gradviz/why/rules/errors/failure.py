@@ -36,9 +36,11 @@ from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.names.statements import Statements
+    from gradviz.why.failed_line import FailedLine
     from gradviz.why.failing import Starved
 
 NAME = 40  # characters of a tensor's name in a sentence
+LINE = 90  # characters of a line that is to be moved, or written anew
 
 
 def recorded_error(graph: Graph, message: str) -> Raised | None:
@@ -68,6 +70,8 @@ class Failure:
             recorded; of a captured graph the first root, where it is left out.
         flags: of each parameter, whether it requires grad.
         starved: what is known of the module whose parameters an optimizer was handed.
+        optimizers: the objects that each known optimizer has.
+        failed: the user's line that raised, if it is known.
         detaching: tells, of a name in the code that raised, how its value is written without its
             graph; "" where that is not known.
         statements: the user's code that ran, if it is known.
@@ -83,6 +87,8 @@ class Failure:
         root_id: int | None = None,
         flags: Mapping[str, bool] | None = None,
         starved: Starved | None = None,
+        failed: FailedLine | None = None,
+        optimizers: Sequence[set[int]] = (),
         detaching: Callable[[str], str] = lambda name: "",
         statements: Statements | None = None,
     ) -> None:
@@ -90,6 +96,8 @@ class Failure:
         self.statements = statements
         self.detaching = detaching
         self.starved = starved
+        self.failed = failed
+        self.optimizers = optimizers
         self.text = text
         self.cause = cause_of(text)
         self.graph = graph
@@ -142,13 +150,13 @@ class Failure:
             more: further lines; left out, that the error was not recorded, where it was not.
             fields: what the sentences name.
         """
-        known = tuple(call for call in calls if call)
+        known = tuple(call for call in calls if call) or self.at_the_line
         finding = Finding(
             cause,
             form,
             Symptom.RAISED,
             fields=fields,
-            calls=known or tuple(call for call in (self.call,) if call),
+            calls=known,
             cuts=tuple(cuts),
             node_ids=tuple(node.id for node in nodes),
             tensor_ids=tuple(tensor.id for tensor in tensors if tensor),
@@ -158,6 +166,14 @@ class Failure:
             more=self.unrecorded(say("unrecorded.line")) if more is None else more,
         )
         return worded(finding, self.words)
+
+    @cached_property
+    def at_the_line(self) -> tuple[Call, ...]:
+        """The call that raised; where it was not recorded, the user's line that did."""
+        if self.call is not None:
+            return (self.call,)
+        place = None if self.failed is None else self.failed.place
+        return () if place is None else (call_at(place),)
 
     def unrecorded(self, recording_adds: str) -> tuple[str, ...]:
         """Return the line that says that the error was not recorded, and what a recording adds."""
@@ -173,13 +189,21 @@ class Failure:
         full = self.words.name(tensor.id)
         return full if len(full) <= NAME else type(full)(visible(full, NAME))
 
+    def in_code(self, tensor: Tensor | None) -> str:
+        """Return what stands for a tensor in code that is to be written: its variable."""
+        return (tensor.code_name if tensor is not None else "") or self.name(tensor)
+
+    def all_in_code(self, tensors: Iterable[Tensor]) -> list[str]:
+        """Return what stands for tensors in code, each once."""
+        return list(dict.fromkeys(map(self.in_code, tensors)))
+
     def names(self, tensors: Iterable[Tensor]) -> list[str]:
         """Return what tensors are called, each name once."""
         return list(dict.fromkeys(map(self.name, tensors)))
 
-    def code(self, call: Call | None) -> str:
+    def code(self, call: Call | None, most: int = NAME) -> str:
         """Return the code of a call, not too long for a sentence."""
-        return visible(self.words.code(call), NAME) if call else ""
+        return visible(self.words.code(call), most) if call else ""
 
     def written(self, call: Call | None) -> str:
         """Return the code of a call and its line: ``c = a * 2 (line 3)``."""

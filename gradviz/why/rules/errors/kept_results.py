@@ -47,7 +47,7 @@ def kept_by(failure: Failure) -> Explanation | None:
         tensors=[tensor],
         code=failure.code(place),
         attribute=attribute,
-        method=list_of(code),
+        method=f"{list_filled(code)}.{list_of(code)}",
         value=value_kept(frame, code),
     )
 

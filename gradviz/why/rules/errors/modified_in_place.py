@@ -4,7 +4,9 @@ torch."""
 from __future__ import annotations
 
 import re
+from typing import Any, NamedTuple
 
+from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
@@ -14,14 +16,17 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
+from gradviz.names.frames import Scope, frames, place_at, variables_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import (
     Versions,
     versions,
 )
-from gradviz.why.rules.errors.failure import NAME, Failure
+from gradviz.why.rewritten import out_of_place
+from gradviz.why.rules.errors.failure import LINE, NAME, Failure
+from gradviz.why.rules.errors.second_backward import reader_of
 from gradviz.words.plain import visible
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 _STEP = re.compile(r"\bstep\b")
 
@@ -33,37 +38,158 @@ def modified_in_place(failure: Failure) -> Explanation:
     saved = saved_objects(failure, node, stale) if node else []
     writers = calls_that_wrote(failure, saved, stale)
     first = writers[0] if writers else None
-    stepped = first is not None and is_step(failure, first)
-    carried = carried_over_step(failure, first, node) if stepped else None
-    if carried is not None:
-        made = failure.binding(carried)
-        return failure.answer(
-            Cause.MODIFIED_IN_PLACE,
-            "stepped_carried",
-            calls=[*writers[:1], made],
-            also_at=[*writers, failure.maker(node)],
-            tensors=[*saved, carried],
-            nodes=[node] if node else [],
-            writer=writer(failure, first) if first else "",
-            name=saved_name(failure, saved, stale),
-            value=failure.name(carried),
-            place=failure.words.where(made),
-            reasons=why_stale(failure, node, saved, stale, writers),
-        )
+    fields: dict[str, Any] = {
+        "writer": writer(failure, first) if first else say("raised.something"),
+        "name": saved_name(failure, saved, stale),
+        "reasons": why_stale(failure, node, saved, stale, writers),
+    }
+    if first is not None and is_update(failure, first, saved):
+        return stepped(failure, Update(first, writers, node, saved), fields)
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
-        "stepped" if stepped else "written",
+        "written",
         calls=writers[:1],
         also_at=[*writers, failure.maker(node)],
         tensors=saved,
         nodes=[node] if node else [],
         more=failure.unrecorded(say("unrecorded.writer")),
-        writer=writer(failure, first) if first else say("raised.something"),
-        name=saved_name(failure, saved, stale),
         saver=node.name if node else say("raised.forward"),
-        reasons=why_stale(failure, node, saved, stale, writers),
-        mend=mend_of_write(first),
+        mend=mend_of_write(failure, first, node, saved),
+        **fields,
     )
+
+
+class Update(NamedTuple):
+    """Weights that were moved between a forward and its backward.
+
+    Attributes:
+        step: the first call that wrote them.
+        writers: all that did.
+        node: that had saved one of them.
+        saved: which.
+    """
+
+    step: Call
+    writers: list[Call]
+    node: Node | None
+    saved: list[Tensor]
+
+
+def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explanation:
+    """Tell of a step between a forward and its backward: what carries the old weights over it, or
+    which lines belong below it."""
+    step = update.step
+    state = carried_over_step(failure, step, update.node)
+    made = None if state is None else failure.binding(state)
+    freed = freed_besides(failure)
+    lines = [] if made is not None else lines_between(failure, step, update.node)
+    fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
+    if state is not None and made is not None:
+        value = failure.in_code(state)
+        detached = failure.detaching(value) or f"{value}.detach()"
+        fields |= {"value": failure.name(state), "place": failure.words.where(made)}
+        fields |= {"code": failure.code(made, LINE), "kept": Code(f"{value} = {detached}")}
+        reader = reader_after(failure, state, step)
+        if is_made_in_each(failure, state, step):
+            form = "stepped_over"
+        elif reader is not None and is_read_before(failure, reader, step):
+            form = "stepped_carried"
+        else:
+            form = "stepped_between_freed" if freed else "stepped_between"
+    elif lines:
+        form = "stepped_lines_freed" if freed else "stepped_lines"
+    else:
+        form = "stepped"
+    return failure.answer(
+        Cause.MODIFIED_IN_PLACE,
+        form,
+        calls=[step, *([made] if made else lines)],
+        also_at=[*update.writers, failure.maker(update.node)],
+        tensors=[*update.saved, state],
+        nodes=[update.node] if update.node else [],
+        more=failure.unrecorded(say("unrecorded.writer")),
+        lines=[failure.code(line, LINE) for line in lines],
+        **{**fields, **freed},
+    )
+
+
+def freed_besides(failure: Failure) -> dict[str, Any]:
+    """Return what to detach in an earlier loss whose backward has freed what this loss goes
+    through, too: once it is computed anew, that would raise next. Nothing where nothing is
+    freed."""
+    facts = failure.facts
+    if failure.run is None:
+        return {}
+    met = facts.reachable(failure.run.roots)
+    every = {run for n in met for run in facts.runs_that_freed.get(n, ())}
+    runs = every - {failure.run.run}
+    earlier = next((b for b in failure.graph.backwards if runs and b.run == max(runs)), None)
+    shared = [] if earlier is None else failure.shared(earlier.ran)
+    first = None if earlier is None else failure.graph.call[earlier.call_id]
+    reader = None if first is None else reader_of(failure, shared, None, first, into=first)
+    if reader is None or first is None:
+        return {}
+    return {
+        "detached": [f"{name}.detach()" for name in failure.all_in_code(shared)],
+        "shared": failure.names(shared),
+        "freed_in": failure.code(reader, LINE),
+        "first": failure.code(first),
+    }
+
+
+def reader_after(failure: Failure, state: Tensor, step: Call) -> Call | None:
+    """Return the first call after a step that took a result into this loss."""
+    roots = failure.call.inputs[:1] if failure.call else ()
+    behind = failure.facts.ancestors(roots)
+    readers = failure.facts.readers.get(state.object_id, ())
+    later = (c for c in readers if c.id > step.id and not behind.isdisjoint(c.outputs))
+    return next(later, None)
+
+
+def is_made_in_each(failure: Failure, state: Tensor, step: Call) -> bool:
+    """Say whether the line that made a result ran again after a step: then it is what the iteration
+    before handed on."""
+    maker = failure.facts.maker.get(state.id)
+    if maker is None or failure.call is None:
+        return False
+    between = failure.calls_between(step, failure.call)
+    return any(site_of(call) == site_of(maker) for call in between)
+
+
+def is_read_before(failure: Failure, reader: Call, step: Call) -> bool:
+    """Say whether the line that takes a result ran before a step too: then the result is used in
+    each iteration, and was made once."""
+    before = failure.calls_before(step)
+    return any(site_of(call) == site_of(reader) for call in before)
+
+
+def lines_between(failure: Failure, step: Call, node: Node | None) -> list[Call]:
+    """Return the statements above a step, beside the backward, that computed this loss with the
+    weights that the step moved: they belong below it. None where one of them computed something for
+    an earlier backward, too."""
+    last, facts = failure.call, failure.facts
+    if last is None or node is None or not frames(last):
+        return []
+    scope = variables_of(frames(last)[0])
+    behind = facts.ancestors(last.inputs[:1])
+    earlier = [b.call_id for b in failure.graph.backwards if b.call_id < step.id]
+    used = facts.ancestors(i for c in earlier for i in failure.graph.call[c].inputs[:1])
+    places = dict[int, Call]()
+    for call in failure.calls_before(step):
+        place = _place_in(scope, call)
+        leads = any(_leads_to(failure, failure.graph.tensor[i], node) for i in call.outputs)
+        if place is not None and leads and not behind.isdisjoint(call.outputs):
+            places.setdefault(place.source.line if place.source else 0, place)
+    shared = (_place_in(scope, c) for c in failure.calls_before(step) if used & {*c.outputs})
+    lines = {place.source.line for place in shared if place is not None and place.source}
+    return [] if lines & places.keys() else list(places.values())
+
+
+def _place_in(scope: Scope, call: Call) -> Call | None:
+    """Return the statement of a scope under which a call ran."""
+    found = (d for d, frame in enumerate(frames(call)) if variables_of(frame) == scope)
+    depth = next(found, None)
+    return None if depth is None else place_at(call, depth)
 
 
 def carried_over_step(failure: Failure, step: Call | None, node: Node | None) -> Tensor | None:
@@ -126,9 +252,13 @@ def calls_that_wrote(failure: Failure, saved: list[Tensor], stale: Versions | No
     return [failure.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
 
 
-def is_step(failure: Failure, call: Call) -> bool:
-    """Say whether an optimizer wrote: its step is no in-place write of the user's."""
-    return call.bookkeeping and _STEP.search(failure.words.code(call)) is not None
+def is_update(failure: Failure, call: Call, saved: list[Tensor]) -> bool:
+    """Say whether weights were moved: by an optimizer, or by hand, which autograd only allows under
+    no_grad."""
+    if call.bookkeeping and _STEP.search(failure.words.code(call)) is not None:
+        return True
+    by_hand = not call.grad_mode and call.function != "__setitem__"
+    return by_hand and bool(saved) and all(t.is_leaf and t.requires_grad for t in saved)
 
 
 def writer(failure: Failure, call: Call) -> str:
@@ -196,10 +326,29 @@ def of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
     return [t for t in tensors if list(t.shape or ()) == shape]
 
 
-def mend_of_write(call: Call | None) -> str:
+def mend_of_write(
+    failure: Failure, call: Call | None, node: Node | None, saved: list[Tensor]
+) -> str:
     """Return what to write instead of a call that wrote in place."""
     if call is None:
         return say("mend.write_unseen")
-    if call.function == "__setitem__":
-        return say("mend.write_item")
-    return say("mend.write_by_module") if call.module else say("mend.write")
+    if call.module:
+        return say("mend.write_by_module")
+    anew, code = out_of_place(code_of(call)), failure.code(call)
+    if anew and call.grad_mode:
+        return say("raised.write_anew", anew=Code(anew), code=code)
+    maker = failure.maker(node)
+    if maker is None or len(saved) != 1:
+        return say("mend.write_unseen")
+    is_its_own = saved[0].object_id in {failure.graph.tensor[i].object_id for i in maker.outputs}
+    is_item = call.function == "__setitem__"
+    if is_its_own:
+        return say(
+            "raised.write_own_item" if is_item else "raised.write_own", code=failure.code(maker)
+        )
+    copied = Code(f"{failure.in_code(saved[0])}.clone()")
+    return say(
+        "raised.write_input_item" if is_item else "raised.write_input",
+        copied=copied,
+        code=failure.code(maker),
+    )

@@ -3,7 +3,10 @@ Plain data in and out, knows no torch."""
 
 from __future__ import annotations
 
-from gradviz.graph.facts import site_of
+import ast
+import re
+
+from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import (
@@ -12,6 +15,7 @@ from gradviz.graph.records import (
     CutReason,
     Tensor,
 )
+from gradviz.names.frames import frames, place_at
 from gradviz.why.explanation import BLOCKS, Explanation
 from gradviz.why.fixes import fix_of
 from gradviz.why.messages import (
@@ -19,10 +23,12 @@ from gradviz.why.messages import (
     is_wrapped_result,
     usual_repair,
 )
-from gradviz.why.rules.errors.failure import Failure
-from gradviz.words.speech import say
+from gradviz.why.rewritten import in_place
+from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
+_FLOATS = ("float", "bfloat", "complex", "double", "half")
 _FROM_VALUES = ("tensor", "as_tensor", "asarray", "full", "scalar_tensor", "new_tensor", "new_full")
 
 
@@ -36,6 +42,75 @@ def start_unseen(failure: Failure) -> Explanation | None:
         more=failure.unrecorded(say("unrecorded.cut")),
         start=failure.start,
     )
+
+
+def rebound(failure: Failure) -> Explanation | None:
+    """Tell of an update that gave the name of the leaf to a new tensor, which no gradient comes
+    to."""
+    for cut in failure.nearest_cuts:
+        call = failure.graph.call[cut.call_id]
+        statement = next((f.code for f in frames(call)[:1]), "") or code_of(call)
+        if update := in_place(statement):
+            name = re.split(r"\.copy_\(| [-+]= ", update)[0]
+            return failure.answer(
+                Cause.NO_GRAD_FN,
+                "rebound",
+                calls=[place_at(call, 0)],
+                tensors=[failure.root],
+                cuts=[cut],
+                start=failure.start,
+                code=Code(statement),
+                name=Code(name),
+                update=Code(update),
+            )
+    return None
+
+
+def frozen_beside_new(failure: Failure) -> Explanation | None:
+    """Tell of new layers that alone require grad, and that forward never calls: they were set under
+    another name than that of the layers that it ends with."""
+    cuts = failure.nearest_cuts
+    trained = [name for name, on in failure.flags.items() if on]
+    if not trained or not cuts or any(c.reason is not CutReason.FLAG_OFF for c in cuts):
+        return None
+    if failure.statements is None or failure.root is None:
+        return None
+    for attribute in dict.fromkeys(_layers_of(trained)):
+        for place, node in failure.statements.sets(attribute):
+            used = _last_layer_used(failure)
+            if used and used != attribute:
+                target = ast.unparse(node.targets[0])
+                owner = target.rpartition(".")[0]
+                return failure.answer(
+                    Cause.NO_GRAD_FN,
+                    "beside_new",
+                    calls=[call_at(place), *(failure.graph.call[c.call_id] for c in cuts)],
+                    tensors=[failure.root],
+                    cuts=cuts,
+                    start=failure.start,
+                    names=trained,
+                    layer=Code(target),
+                    used=Code(f"{owner}.{used}"),
+                    mend=Code(f"{owner}.{used} = {ast.unparse(node.value)}"),
+                )
+    return None
+
+
+def _layers_of(parameters: list[str]) -> list[str]:
+    """Return the attributes of a model on the paths of parameters, the outermost first."""
+    return [part for name in parameters for part in name.split(".")[:-1] if part.isidentifier()]
+
+
+def _last_layer_used(failure: Failure) -> str:
+    """Return the attribute of the model that holds the last layer with parameters on the way to the
+    root; "" where that is not known."""
+    makers = (failure.facts.maker.get(i) for i in sorted(failure.behind_root, reverse=True))
+    tensor = failure.graph.tensor
+    for call in makers:
+        if call and call.module and any(tensor[i].is_leaf for i in call.inputs[1:]):
+            parts = [p for p in call.module.split(".") if not p.isdigit()]
+            return parts[1] if len(parts) > 1 else parts[0] if parts else ""
+    return ""
 
 
 def cut_off(failure: Failure) -> Explanation | None:
@@ -78,7 +153,10 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
     """Say what to write instead of each cut; and where gradients are off around the backward too,
     that it may be the one that does not belong there."""
     root = failure.root
-    mends = [fix_of(c, failure.graph, [root.id] if root else ()) for c in cuts]
+    mends = [
+        _mend_of_switch(failure, c) or fix_of(c, failure.graph, [root.id] if root else ())
+        for c in cuts
+    ]
     sources = (failure.graph.call[c.call_id].source for c in cuts if c.reason in BLOCKS)
     lines = {source.off for source in sources if source is not None} - {None}
     here = failure.call.source if failure.call is not None else None
@@ -87,6 +165,18 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
             say("mend.backward_out", line=here.off, backward=failure.written(failure.call))
         )
     return list(dict.fromkeys(mends))
+
+
+def _mend_of_switch(failure: Failure, cut: Cut) -> str:
+    """Say how to switch gradients on again, where a statement of its own switched them off."""
+    source = failure.graph.call[cut.call_id].source
+    if source is None or source.off is None or failure.statements is None:
+        return ""
+    found = failure.statements.at(source._replace(line=source.off, off=None))
+    if found is None or found[1] != "set_grad_enabled" or found[0].code is None:
+        return ""
+    is_statement = found[0].code.lstrip().startswith(("torch.", "set_grad"))
+    return say("raised.switch_on", line=source.off) if is_statement else ""
 
 
 def why_cut(failure: Failure, cuts: list[Cut]) -> list[str]:
@@ -176,18 +266,34 @@ def untracked(failure: Failure) -> Explanation | None:
     if failure.root is None:
         return None
     maker = failure.facts.maker.get(failure.root.id)
+    leaves = wanted_leaves(failure)
     reasons = [why_untracked(failure, failure.root, maker)]
     if failure.graph.notes:
         reasons.append(say("raised.incomplete"))
     return failure.answer(
         Cause.NO_GRAD_FN,
-        "untracked",
-        calls=[maker],
+        "untracked_named" if wanted_leaves(failure) else "untracked",
+        calls=[
+            maker,
+            *(failure.facts.first_maker.get(t.object_id) for t in wanted_leaves(failure)),
+        ],
         tensors=[failure.root, *named_origins(failure)],
         checked=("cut_recorded",) if maker and not failure.graph.notes else (),
         start=failure.start,
         reasons=reasons,
+        wanted=failure.names(leaves),
+        first=next(iter(failure.all_in_code(leaves)), ""),
     )
+
+
+def wanted_leaves(failure: Failure) -> list[Tensor]:
+    """Return what may be meant to get a gradient: of what the root was computed from, that whose
+    .grad the program reads; else what was made of numbers in the program and can require grad."""
+    origins = [t for t in named_origins(failure) if (t.dtype or "").startswith(_FLOATS)]
+    statements = failure.statements
+    nodes = [] if statements is None else statements.nodes(ast.Attribute)
+    asked = {ast.unparse(node.value) for _, node in nodes if node.attr == "grad"}
+    return [t for t in origins if t.code_name in asked] or origins
 
 
 def why_untracked(failure: Failure, root: Tensor, maker: Call | None) -> str:

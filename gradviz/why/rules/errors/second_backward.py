@@ -7,8 +7,9 @@ and what one of two backwards was not meant for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
@@ -25,8 +26,8 @@ from gradviz.graph.training import line_of
 from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import computed
-from gradviz.why.rules.errors.failure import Failure
-from gradviz.words.speech import say, several
+from gradviz.why.rules.errors.failure import LINE, Failure
+from gradviz.words.speech import Code, say, several
 
 
 def made_once(failure: Failure) -> Explanation | None:
@@ -154,70 +155,213 @@ def moved_between(failure: Failure, first: Call) -> set[int]:
 def meant_for_one(failure: Failure) -> Explanation | None:
     """Tell that one of two losses shares a part that it was not meant to train: the steps between
     the two backwards say which."""
-    if failure.freed is None or failure.call is None or failure.run is None:
+    two = TwoBackwards.of(failure)
+    if two is None or not two.shared or two.is_same_graph:
         return None
-    node, earlier = failure.freed
-    first = failure.graph.call[earlier.call_id]
-    shared = failure.shared(earlier.ran)
-    if not shared or set(failure.run.roots) <= set(earlier.ran):
+    if not two.trained:
         return None
-    behind = objects(t for s in shared for t in failure.facts.leaves_reached(s.id))
-    moved = written_between(failure, first)
-    trained = objects(leaves_of_run(failure, earlier)) & moved
-    if not trained:
-        return None
-    for_both = bool(trained & behind)
-    last = failure.call if for_both else first
-    reader = reader_of(failure, shared, first if for_both else None, last)
-    if reader is None:
-        return None
-    return failure.answer(
-        Cause.SECOND_BACKWARD,
-        "once_too_many" if for_both else "not_meant",
-        calls=[reader, failure.call],
-        also_at=[first],
-        tensors=shared,
-        nodes=[node],
-        name=node.name,
-        node=failure.made_by(node),
-        first=failure.written(first),
-        second=failure.written(failure.call),
-        shared=failure.names(shared),
-        detached=[f"{name}.detach()" for name in failure.names(shared)],
-        code=failure.code(reader),
+    if two.trained.isdisjoint(two.behind):
+        return not_meant(failure, two)
+    if not two.own or not two.already:
+        return trained_by_both(failure, two)
+    return stepped_already(failure, two)
+
+
+class TwoBackwards:
+    """A backward that freed a part of the graph, and the one that needs it: what each is for, as
+    the steps between them and the optimizers say.
+
+    Args:
+        failure: of the second one.
+        node: that found what it had saved gone.
+        earlier: the first one; of several, which all freed what this one needs, the last.
+    """
+
+    def __init__(self, failure: Failure, node: Node, *earlier: Backward) -> None:
+        self.failure = failure
+        self.node = node
+        self.earlier = earlier[-1]
+        self.all_earlier = earlier
+        self.first = failure.graph.call[self.earlier.call_id]
+        self.moved = moved_between(failure, failure.graph.call[earlier[0].call_id])
+        self.of_first = [leaf for run in earlier for leaf in leaves_of_run(failure, run)]
+        self.trained = objects(self.of_first) & self.moved
+
+    @classmethod
+    def of(cls, failure: Failure) -> TwoBackwards | None:
+        """Return the two; None where they are not known."""
+        if failure.freed is None or failure.call is None or failure.run is None:
+            return None
+        return cls(failure, *failure.freed)
+
+    def with_all(self) -> TwoBackwards:
+        """Return the same of all backwards that freed what the second one needs: once nothing goes
+        back to one of them, the next would raise."""
+        facts, last = self.failure.facts, self.failure.call
+        met = facts.reachable(self.roots)
+        runs = {run for n in met for run in facts.runs_that_freed.get(n, ())}
+        freed = [b for b in self.failure.graph.backwards if b.run in runs]
+        before = [b for b in freed if last is not None and b.call_id < last.id]
+        return TwoBackwards(self.failure, self.node, *before) if before else self
+
+    @property
+    def is_same_graph(self) -> bool:
+        """Whether both go through the same graph."""
+        return set(self.roots) <= set(self.earlier.ran)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The nodes at which the second one began."""
+        return () if self.failure.run is None else self.failure.run.roots
+
+    @cached_property
+    def shared(self) -> list[Tensor]:
+        """The tensors at which the second one enters what the first one freed."""
+        found = [t for run in self.all_earlier for t in self.failure.shared(run.ran)]
+        return list({t.id: t for t in found}.values())
+
+    @cached_property
+    def behind(self) -> set[int]:
+        """The leaves behind what is shared."""
+        facts = self.failure.facts
+        return objects(t for s in self.shared for t in facts.leaves_reached(s.id))
+
+    @cached_property
+    def of_second(self) -> list[Tensor]:
+        """The leaves to which the second one goes."""
+        return list(leaves_from(self.failure, self.roots))
+
+    @cached_property
+    def own(self) -> set[int]:
+        """The leaves of the second one that no step has moved, and those that an optimizer has
+        together with them."""
+        left = objects(self.of_second) - self.moved
+        beside = [held for held in self.failure.optimizers if left & held]
+        return left.union(*beside) & objects(self.of_second) if left else left
+
+    @cached_property
+    def already(self) -> set[int]:
+        """The leaves of the second one that the first one has trained, and that are not its own."""
+        return (objects(self.of_second) & self.moved) - self.own
+
+    def leaves(self, wanted: set[int]) -> list[str]:
+        """Return the names of some leaves of either."""
+        both = [*self.of_first, *self.of_second]
+        return self.failure.names(t for t in both if t.object_id in wanted)
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """What the sentences about them name."""
+        failure = self.failure
+        return {
+            "name": self.node.name,
+            "node": failure.made_by(self.node),
+            "first": failure.written(self.first),
+            "second": failure.written(failure.call),
+            "shared": failure.names(self.shared),
+            "detached": [f"{name}.detach()" for name in failure.all_in_code(self.shared)],
+            "sum": sum_of_losses(failure, self.first),
+        }
+
+    def answer(self, cause: Cause, form: str, *, place: Call, **fields: Any) -> Explanation:
+        """Return the answer at one line, and at the two backwards."""
+        give = self.failure.answer
+        return give(
+            cause,
+            form,
+            calls=[place, self.failure.call],
+            also_at=[self.first, reader_of(self.failure, self.shared, None, self.failure.call)],
+            tensors=self.shared,
+            nodes=[self.node],
+            code=self.failure.code(place, LINE),
+            **fields,
+        )
+
+
+def not_meant(failure: Failure, two: TwoBackwards) -> Explanation | None:
+    """Tell of a first loss that goes through what its step did not move."""
+    reader = reader_of(failure, two.shared, None, two.first, into=two.first)
+    return (
+        None
+        if reader is None
+        else two.answer(Cause.SECOND_BACKWARD, "not_meant", place=reader, **two.words)
     )
+
+
+def trained_by_both(failure: Failure, two: TwoBackwards) -> Explanation | None:
+    """Tell of two losses that both train what they share, with a step between their backwards."""
+    place = whole_of(failure, two.shared[0])
+    if place is None:
+        return None
+    return two.answer(Cause.SECOND_BACKWARD, "trained_by_both", place=place, **two.words)
+
+
+def stepped_already(failure: Failure, two: TwoBackwards) -> Explanation | None:
+    """Tell of a second loss that goes on into what the first one has trained, beside what it is to
+    train itself: at once, or through what both computed with its weights."""
+    every = two.with_all()
+    if every.own and every.behind <= every.already:
+        two = every
+    others = {"already": two.leaves(two.already), "own": two.leaves(two.own - two.already)}
+    if two.behind <= two.already:
+        reader = reader_of(failure, two.shared, two.first, failure.call)
+        reader = reader or reader_of(failure, two.shared, None, failure.call)
+        if reader is None:
+            return None
+        return two.answer(
+            Cause.SECOND_BACKWARD, "stepped_already", place=reader, **two.words, **others
+        )
+    met = failure.facts.reachable(two.roots)
+    door = door_of(failure, met, two.already, two.own)
+    place = whole_of(failure, two.shared[0])
+    if door is None or place is None:
+        return trained_by_both(failure, two)
+    value = door.word or failure.in_code(door.tensor)
+    return two.answer(
+        Cause.SECOND_BACKWARD,
+        "anew_detached",
+        place=place,
+        value=value,
+        at=failure.code(door.place, LINE),
+        **two.words,
+        **others,
+    )
+
+
+def sum_of_losses(failure: Failure, first: Call) -> str:
+    """Return the code of one backward from the sum of two losses."""
+    calls = (first, failure.call)
+    roots = [failure.graph.tensor[c.inputs[0]] for c in calls if c is not None and c.inputs]
+    names = [tensor.code_name for tensor in roots]
+    if len({*names} - {""}) < 2:
+        return say("raised.sum_of_losses")
+    return Code(f"({' + '.join(names)}).backward()")
 
 
 def let_in(failure: Failure) -> Explanation | None:
     """Tell where a loss lets in, with its history, what another network made: the step after its
     backward moved nothing of that network, which is trained elsewhere or detached elsewhere."""
-    if failure.freed is None or failure.call is None or failure.run is None:
+    two = TwoBackwards.of(failure)
+    if two is None or not two.trained or two.is_same_graph:
         return None
-    node, earlier = failure.freed
-    first = failure.graph.call[earlier.call_id]
-    moved = moved_between(failure, first)
-    trained = objects(leaves_of_run(failure, earlier)) & moved
-    foreign = set[int]()
-    for tensor in failure.shared(earlier.ran) if trained else ():
-        behind = objects(failure.facts.leaves_reached(tensor.id))
-        foreign |= behind if behind.isdisjoint(moved) else set()
-    door = door_of(failure, earlier, foreign, trained) if foreign else None
-    if door is None or not is_kept_apart(failure, foreign, door.history, first):
+    foreign = two.behind - two.moved
+    door = door_of(failure, set(two.earlier.ran), foreign, two.trained) if foreign else None
+    if door is None or not is_kept_apart(failure, foreign, door.history, two.first):
         return None
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "let_in",
+        "let_in" if two.behind <= foreign else "let_in_anew",
         calls=[door.place, failure.call],
-        also_at=[first],
+        also_at=[two.first],
         tensors=[door.tensor],
-        nodes=[node],
-        name=node.name,
-        first=failure.written(first),
-        second=failure.written(failure.call),
-        value=door.word or failure.name(door.tensor),
-        code=failure.code(door.place),
-        leaves=failure.names(t for t in failure.facts.leaves_reached(door.tensor.id)),
-        others=failure.names(t for t in leaves_of_run(failure, earlier) if t.object_id in trained),
+        nodes=[two.node],
+        **{
+            **two.words,
+            "value": door.word or failure.in_code(door.tensor),
+            "code": failure.code(door.place, LINE),
+            "leaves": failure.names(failure.facts.leaves_reached(door.tensor.id)),
+            "others": two.leaves(two.trained),
+        },
     )
 
 
@@ -237,10 +381,11 @@ class Door(NamedTuple):
     history: set[int]
 
 
-def door_of(failure: Failure, run: Backward, foreign: set[int], trained: set[int]) -> Door | None:
-    """Return where a backward's graph goes over from the leaves that it was to train to others."""
+def door_of(failure: Failure, met: Set[int], foreign: set[int], trained: set[int]) -> Door | None:
+    """Return where the nodes that a backward meets go over from the leaves that it was to train to
+    others."""
     tensor, facts = failure.graph.tensor, failure.facts
-    made = {failure.graph.node[n].call_id for n in run.ran}
+    made = {failure.graph.node[n].call_id for n in met}
     for call in (c for c in failure.graph.calls if c.id in made):
         inside = [i for i in call.inputs if is_of(failure, tensor[i], foreign)]
         reached = {o for i in call.outputs for o in objects(facts.leaves_reached(i))}
@@ -301,17 +446,32 @@ def leaves_of_run(failure: Failure, run: Backward) -> list[Tensor]:
     return [t for t in leaves if t is not None]
 
 
+def leaves_from(failure: Failure, node_ids: Iterable[int]) -> Iterator[Tensor]:
+    """Yield the leaves to which a gradient goes from nodes, each once."""
+    met = failure.facts.reachable(node_ids)
+    yield from (leaf for n, leaf in failure.facts.leaf_at.items() if n in met)
+
+
 def reader_of(
-    failure: Failure, shared: list[Tensor], after: Call | None, before: Call
+    failure: Failure,
+    shared: list[Tensor],
+    after: Call | None,
+    before: Call | None,
+    *,
+    into: Call | None = None,
 ) -> Call | None:
     """Return the line that takes shared tensors into the loss of one backward: the first call
-    between two, told where its arguments are written."""
+    between two, told where its arguments are written; only one that leads ``into`` a backward, where
+    that is given."""
     ids = objects(shared)
     tensors = failure.graph.tensor
+    behind = None if into is None else failure.facts.ancestors(into.inputs[:1])
     for call in failure.graph.calls:
-        if call.id >= before.id:
+        if before is not None and call.id >= before.id:
             return None
         if after is not None and call.id <= after.id:
+            continue
+        if behind is not None and behind.isdisjoint(call.outputs):
             continue
         if ids & {tensors[i].object_id for i in call.inputs}:
             return at_the_argument(failure, call, shared)
@@ -370,6 +530,12 @@ def _called_twice(failure: Failure, node: Node, first: Call) -> Explanation | No
 _PARTS = frozenset({"chunk", "split", "unbind"})
 
 
+def whole_of(failure: Failure, tensor: Tensor) -> Call | None:
+    """Return the statement that binds what a tensor is a part of."""
+    whole = computed(failure.facts, tensor.id, _PARTS)
+    return failure.binding(failure.graph.tensor[whole])
+
+
 def run_twice(failure: Failure) -> Explanation | None:
     """Tell that two backwards went through the same graph, or through a part that two losses
     share."""
@@ -381,17 +547,10 @@ def run_twice(failure: Failure) -> Explanation | None:
     same = set(failure.run.roots) <= set(earlier.ran)
     if failure.run.roots == earlier.roots and (twice := _called_twice(failure, node, first)):
         return twice
-    behind = objects(t for s in shared for t in failure.facts.leaves_reached(s.id))
-    stepped = bool(written_between(failure, first) & behind)
-    whole = [computed(failure.facts, t.id, _PARTS) for t in shared[:1]]
-    makers = [failure.binding(failure.graph.tensor[i]) for i in whole]
+    makers = [whole_of(failure, t) for t in shared[:1]]
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "same_graph"
-        if same
-        else ("shared_stepped" if stepped else "shared")
-        if shared
-        else "twice",
+        "same_graph" if same else "shared" if shared else "twice",
         calls=[*([] if same else makers), first, failure.call],
         tensors=shared,
         nodes=[node],
@@ -400,4 +559,5 @@ def run_twice(failure: Failure) -> Explanation | None:
         first=failure.written(first),
         second=failure.written(failure.call),
         shared=several(failure.names(shared)),
+        sum=sum_of_losses(failure, first),
     )

@@ -3,12 +3,14 @@ torch."""
 
 from __future__ import annotations
 
+import ast
 import re
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Node,
     NodeKind,
+    Source,
     Tensor,
 )
 from gradviz.why.explanation import Explanation, lines_of
@@ -17,8 +19,8 @@ from gradviz.why.loop_names import loop_names_rebound
 from gradviz.why.messages import (
     number,
 )
-from gradviz.why.rules.errors.failure import Failure
-from gradviz.words.speech import say
+from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
 _COPIES = (
@@ -31,6 +33,13 @@ _COPIES = (
     "double",
     "reshape",
     "requires_grad_",
+)
+
+
+# what only takes a part of a tensor
+_PARTS = (
+    *("__getitem__", "unbind", "chunk", "split", "narrow", "select", "index_select", "squeeze"),
+    *("unsqueeze", "__iter__", "slice", "tensor_split"),
 )
 
 
@@ -166,6 +175,88 @@ def input_handed_to_a_loop(failure: Failure) -> Explanation | None:
         place=failure.words.line_of(found.statement),
     )
     return answer._replace(lines=(*lines_of([], [found.statement]), *answer.lines))
+
+
+def input_beside_used_ones(failure: Failure) -> Explanation | None:
+    """Tell of parameters in a list of many of which the output uses the others: a part of the model
+    has no part in this loss."""
+    tensor = unused(failure)
+    if tensor is None:
+        return None
+    used = failure.facts.ancestors([failure.inputs[0].id])
+    objects = {failure.graph.tensor[i].object_id for i in used}
+    named = {t.code_name: t.object_id in objects for t in wanted(failure) if "." in t.code_name}
+    part = _part_without_use(tensor.code_name, named)
+    if not part or not any(named.values()):
+        return None
+    model, _, path = part.partition(".")
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "part_of_model",
+        calls=[failure.call],
+        also_at=map(call_at, _listing(failure)),
+        tensors=[tensor, failure.inputs[0]],
+        name=name_of(failure, tensor),
+        root=failure.name(failure.inputs[0]),
+        part=Code(part),
+        wanted=Code(say("raised.parameters_but", model=model, path=path)),
+    )
+
+
+def _part_without_use(name: str, named: dict[str, bool]) -> str:
+    """Return the outermost module on the path of a parameter of which the output uses no parameter;
+    "" where there is none.
+
+    >>> _part_without_use("net.b.fc.weight", {"net.a.weight": True, "net.b.fc.weight": False})
+    'net.b'
+    """
+    parts = name.split(".")
+    for depth in range(2, len(parts)):
+        module = ".".join(parts[:depth])
+        if not any(is_used for n, is_used in named.items() if n.startswith(f"{module}.")):
+            return module
+    return ""
+
+
+def _listing(failure: Failure) -> list[Source]:
+    """Return the statements that made the list of what autograd.grad was asked for."""
+    line = failure.failed
+    calls = [] if line is None else [c for c in line.nodes(ast.Call) if len(c.args) > 1]
+    if line is None or not calls:
+        return []
+    behind = line.behind(calls[0].args[1])
+    return [s.source for s in behind if "parameters()" in (s.source.code or "")][:1]
+
+
+def input_part_of_used(failure: Failure) -> Explanation | None:
+    """Tell of a part that was taken out of what the output was computed from, beside it."""
+    tensor = unused(failure)
+    if tensor is None:
+        return None
+    root = failure.inputs[0]
+    used = failure.facts.ancestors([root.id])
+    makers, inside = failure.facts.maker, failure.graph.tensor
+    between = failure.facts.ancestors([tensor.id]) - used
+    whole = [
+        inside[i]
+        for m in (makers.get(b) for b in between)
+        if m is not None
+        for i in m.inputs
+        if i in used and inside[i].requires_grad
+    ]
+    is_taken = all(makers[i].function in _PARTS for i in between if i in makers)
+    if not whole or not is_taken:
+        return None
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "part_of_used",
+        calls=[failure.call, makers.get(tensor.id)],
+        tensors=[tensor, whole[0]],
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        whole=failure.name(whole[0]),
+        asked=Code(f"torch.autograd.grad({failure.in_code(root)}, {failure.in_code(whole[0])})[0]"),
+    )
 
 
 def input_of_another(failure: Failure) -> Explanation | None:

@@ -14,6 +14,7 @@ from gradviz.names.statements import Statements
 from gradviz.why.detaching import detaching
 from gradviz.why.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.failed_line import FailedLine
 from gradviz.why.failing import Spot, Starved, frames_of
 from gradviz.why.many import Many, Told, pattern
 from gradviz.why.messages import asks_for_graph, plain, read_error
@@ -82,6 +83,7 @@ class Case(Losses):
             return None
         graph, parameters = self.where_it_raised(text)
         flags = {n: bool(p.requires_grad) for n, p in parameters}
+        statements = Statements.of(self.given_recording)
         return Failure(
             kind,
             plain(text),
@@ -89,9 +91,24 @@ class Case(Losses):
             raised=event,
             flags=flags,
             starved=self.starved,
+            optimizers=self.objects_of_optimizers(graph),
+            failed=None if error is None else FailedLine(error, statements),
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
-            statements=Statements.of(self.given_recording),
+            statements=statements,
         )
+
+    def objects_of_optimizers(self, graph: Graph) -> list[set[int]]:
+        """Return what each optimizer has, that a variable or the recording knows, as objects of a
+        graph."""
+        recording = self.given_recording
+        if recording is None:
+            return []
+        sets = []
+        for optimizer in self.known_optimizers:
+            states = map(recording.find, held_by([optimizer]).values())
+            ids = (state.id for state in states if state is not None)
+            sets.append({graph.tensor[i].object_id for i in ids if i in graph.tensor})
+        return sets
 
     def expected_gradient(self, found: Explanation, failure: Failure) -> bool:
         """Say whether None stood where a gradient was expected: why it is None is the question."""

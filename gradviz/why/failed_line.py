@@ -1,0 +1,156 @@
+"""The line of the user's that an error went through: what stands there, and what its words hold.
+Reads frames and texts, runs none of their code, keeps none."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from gradviz.graph.records import Source
+from gradviz.names.bindings import binder_before, parameters_of, scope_of
+from gradviz.names.compiled import file_of
+from gradviz.names.statements import (
+    Statements,
+    code_of_function,
+    function_node,
+    source_of,
+)
+from gradviz.why.behind import Stands, returns_nothing, statements_behind
+from gradviz.why.failing import Frame, failing_parts, failing_place, frames_of
+from gradviz.why.reading import UNREAD, value_of
+
+# methods that work on what they are called on, and give None back
+_GIVING_NONE = ("backward", "step", "zero_grad", "append", "extend", "update", "sort", "add")
+
+
+class FailedLine:
+    """The user's innermost line behind an error.
+
+    Args:
+        error: what was raised.
+        statements: the code that ran, if it is known.
+    """
+
+    def __init__(self, error: BaseException, statements: Statements | None) -> None:
+        self.error = error
+        self.statements = statements
+
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """The frames of the user's, the outermost first."""
+        return frames_of(self.error)
+
+    @cached_property
+    def place(self) -> Source | None:
+        """The statement."""
+        return failing_place(self.error)
+
+    @cached_property
+    def parts(self) -> list[ast.AST]:
+        """The expression that raised, then the statement around it."""
+        return list(failing_parts(self.frames[-1])) if self.frames else []
+
+    def owner_of(self, attribute: str) -> ast.expr | None:
+        """Return the expression of which the line asks an attribute: ``x`` of ``x.backward()``."""
+        for node in self.nodes(ast.Attribute):
+            if node.attr == attribute:
+                owner: ast.expr = node.value
+                return owner
+        return None
+
+    def nodes(self, kind: Any) -> Iterator[Any]:
+        """Yield the syntax nodes of a kind in the line, those of what raised first."""
+        for part in self.parts:
+            yield from (node for node in ast.walk(part) if isinstance(node, kind))
+
+    def value(self, expression: ast.AST) -> Any:
+        """Return what an expression of the line stands for, or ``UNREAD``."""
+        return value_of(expression, self.frames[-1].names) if self.frames else UNREAD
+
+    def word_for(self, shape: tuple[int, ...] | None, dtype: str | None) -> str:
+        """Return the only variable in the line that holds a tensor of a shape and dtype; "" where
+        there is none, or several."""
+        words = {
+            ast.unparse(node)
+            for node in self.nodes((ast.Name, ast.Attribute))
+            if issubclass(type(value := self.value(node)), torch.Tensor)
+            and (tuple(value.shape), str(value.dtype)) == (shape, f"torch.{dtype}")
+        }
+        return words.pop() if len(words) == 1 else ""
+
+    def behind(self, expression: ast.expr) -> list[Stands]:
+        """Return the statements that the value of an expression came through, the nearest first; of
+        what a function was given, those of the call."""
+        found = list[Stands]()
+        for frame, parts in zip(reversed(self.frames), self._parts_outwards(), strict=False):
+            file = file_of(frame.code)
+            for part in [expression] if not found else parts[:1]:
+                found += statements_behind(file, part, self.statements)
+            if not self._is_given(expression):
+                break
+        return list({id(stands.node): stands for stands in found}.values())
+
+    def _parts_outwards(self) -> Iterator[list[ast.AST]]:
+        """Yield what raised in each frame, the innermost first."""
+        yield from (list(failing_parts(frame)) for frame in reversed(self.frames))
+
+    @staticmethod
+    def _is_given(expression: ast.expr) -> bool:
+        """Say whether an expression is what the function that it stands in was given."""
+        return isinstance(expression, ast.Name) and expression.id in parameters_of(
+            scope_of(expression)
+        )
+
+    # --- a call that gave nothing back ------------------------------------------------------------
+
+    @cached_property
+    def gave_nothing(self) -> tuple[Source, Source] | None:
+        """The call whose None the line took for a value, and what shows that it gives none: the
+        function without a return, or the call itself."""
+        for binder, call in self._calls_taken():
+            file = file_of(self.frames[-1].code)
+            shown = source_of(file, binder)
+            if (function := self._function_of(call)) is not None:
+                return shown, source_of(*function)
+            method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            if method in _GIVING_NONE and self._function_named(method) is None:
+                return shown, shown
+        return None
+
+    def _calls_taken(self) -> Iterator[tuple[Any, ast.Call]]:
+        """Yield the calls whose results the line reads: those that bound a name that is None, and
+        those that stand in it; each with its statement."""
+        for name in self.nodes((ast.Name, ast.Attribute)):
+            binder = binder_before(name) if self.value(name) is None else None
+            if isinstance(value := getattr(binder, "value", None), ast.Call):
+                yield binder, value
+        for call in self.nodes(ast.Call):
+            inner = [
+                *call.args,
+                *([call.func.value] if isinstance(call.func, ast.Attribute) else []),
+            ]
+            yield from ((call, c) for c in inner if isinstance(c, ast.Call))
+
+    def _function_of(self, call: ast.Call) -> tuple[Any, Any] | None:
+        """Return the file and the node of the function that a call runs, where it returns
+        nothing."""
+        called = self.value(call.func)
+        if issubclass(type(called), torch.nn.Module):
+            called = inspect.getattr_static(type(called), "forward", None)
+        code = code_of_function(inspect.unwrap(called)) if inspect.isroutine(called) else None
+        found = None if code is None else function_node(code)
+        if found is None and isinstance(call.func, ast.Attribute):
+            found = self._function_named(call.func.attr)
+        return found if found is not None and returns_nothing(found[1]) else None
+
+    def _function_named(self, name: str) -> tuple[Any, Any] | None:
+        """Return the only function of the program that has a name."""
+        if self.statements is None:
+            return None
+        found = [(f, n) for f, n in self.statements.nodes(ast.FunctionDef) if n.name == name]
+        return found[0] if len(found) == 1 else None

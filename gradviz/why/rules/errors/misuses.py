@@ -1,0 +1,403 @@
+"""Calls of torch's own that were given something else than they take, or came at the wrong time:
+torch's text names the fault, and the failing line shows what to write instead.
+
+One row per text: what it means, and in which words it is told. What the sentences name besides the
+code of the line is read off its syntax tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Source
+from gradviz.names.position import callee_of
+from gradviz.names.statements import source_of
+from gradviz.why.explanation import Explanation
+from gradviz.why.failed_line import FailedLine
+from gradviz.why.rules.errors.failure import Failure, call_at
+
+# what the sentences name of one misuse; None where the line shows that it is another
+Fields = Mapping[str, Any] | None
+
+
+class Misuse(NamedTuple):
+    """One text of torch's.
+
+    Attributes:
+        text: matches it; its groups are fields of the sentences.
+        cause, form: in which words it is told.
+        fields: reads further fields off the failing line.
+    """
+
+    text: str
+    cause: Cause
+    form: str
+    fields: Callable[[FailedLine, Failure], Fields] = lambda line, failure: {}
+
+
+def misused(failure: Failure) -> Explanation | None:
+    """Tell what a call of torch's refused to take, and what to write there."""
+    line = failure.failed
+    for misuse in MISUSES if line is not None else ():
+        found = re.search(misuse.text, failure.text)
+        fields = misuse.fields(line, failure) if found and line is not None else None
+        if found is None or fields is None or line is None:
+            continue
+        told = {**found.groupdict(""), **fields}
+        places = [place for place in (told.pop("at", None), line.place) if place is not None]
+        give = failure.answer
+        return give(
+            misuse.cause,
+            misuse.form,
+            calls=map(call_at, dict.fromkeys(places)),
+            more=(),
+            code=(line.place.code if line.place else "") or "",
+            **told,
+        )
+    return None
+
+
+# --- what the failing line shows ------------------------------------------------------------------
+
+
+def _first_argument(line: FailedLine, failure: Failure) -> Fields:
+    """Return what an optimizer was handed."""
+    call = next(iter(line.nodes(ast.Call)), None)
+    return {"given": ast.unparse(call.args[0])} if call is not None and call.args else None
+
+
+def _module_handed(line: FailedLine, failure: Failure) -> Fields:
+    """Return the module, or the method of it, that an optimizer was handed for its parameters."""
+    for call in line.nodes(ast.Call):
+        given = call.args[0] if call.args else None
+        if isinstance(given, ast.Attribute) and given.attr in ("parameters", "named_parameters"):
+            return {"given": ast.unparse(given), "wanted": f"{ast.unparse(given)}()"}
+        if given is not None and issubclass(type(line.value(given)), torch.nn.Module):
+            return {"given": ast.unparse(given), "wanted": f"{ast.unparse(given)}.parameters()"}
+    return None
+
+
+def _lists_handed(line: FailedLine, failure: Failure) -> Fields:
+    """Return the list that an optimizer was handed, with each of its parts opened."""
+    for call in line.nodes(ast.Call):
+        given = call.args[0] if call.args else None
+        if isinstance(given, (ast.List, ast.Tuple)):
+            parts = ", ".join(f"*{ast.unparse(part)}" for part in given.elts)
+            return {"given": ast.unparse(given), "wanted": f"[{parts}]"}
+    return _first_argument(line, failure) and {"given": "", "wanted": "[*a, *b]"}
+
+
+def _loss_made(line: FailedLine, failure: Failure) -> Fields:
+    """Return the class of losses that was called in the place of a loss."""
+    for call in line.nodes(ast.Call):
+        made = line.value(call.func) if isinstance(call.func, ast.Name) else None
+        name = callee_of(call.func) or ""
+        is_class = isinstance(made, type) and issubclass(made, torch.nn.Module)
+        if len(call.args) > 1 and (is_class or (name in vars(torch.nn) and name[0].isupper())):
+            arguments = ", ".join(map(ast.unparse, call.args))
+            return {"made": name, "wanted": f"{ast.unparse(call.func)}()({arguments})"}
+    return None
+
+
+def _start_given(line: FailedLine, failure: Failure) -> Fields:
+    """Return what backward was called on and given."""
+    for call in line.nodes(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and call.args:
+            return {"loss": ast.unparse(call.func.value), "given": ast.unparse(call.args[0])}
+    return None
+
+
+def _without_out(line: FailedLine, failure: Failure) -> Fields:
+    """Return a call without its out=, as an assignment."""
+    for call in line.nodes(ast.Call):
+        out = next((k.value for k in call.keywords if k.arg == "out"), None)
+        if out is not None:
+            kept = [ast.unparse(a) for a in call.args]
+            kept += [f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords if k.arg != "out"]
+            code = f"{ast.unparse(call.func)}({', '.join(kept)})"
+            return {"wanted": f"{ast.unparse(out)} = {code}"}
+    return {"wanted": "out = f(…)"}
+
+
+def _loss_unscaled(line: FailedLine, failure: Failure) -> Fields:
+    """Return the scaler, and the backward that it was not asked for."""
+    step = next(iter(line.nodes(ast.Call)), None)
+    owner = getattr(getattr(step, "func", None), "value", None)
+    scaler = ast.unparse(owner) if owner is not None else "scaler"
+    calls = [] if failure.statements is None else failure.statements.calls("backward")
+    if not calls or not isinstance(calls[0][1].func, ast.Attribute):
+        return {"scaler": scaler, "loss": "loss"}
+    return {
+        "scaler": scaler,
+        "loss": ast.unparse(calls[0][1].func.value),
+        "at": calls[0][0],
+    }
+
+
+def _saved(line: FailedLine, failure: Failure) -> Fields:
+    """Return what was to be saved for backward and is no tensor."""
+    index = int(next(iter(re.findall(r"argument (\d+) is", failure.text)), 0))
+    calls = [] if failure.statements is None else failure.statements.calls("save_for_backward")
+    for source, call in calls:
+        if index < len(call.args):
+            name = ast.unparse(call.args[index])
+            return {"value": name, "name": name if name.isidentifier() else "kept", "at": source}
+    return {"value": "something", "name": "kept"}
+
+
+def _custom_class(line: FailedLine, failure: Failure) -> Fields:
+    """Return the custom Function, and where its class begins."""
+    node = failure.graph.node.get(failure.event.node_id if failure.event else None)
+    names = [node.name.removesuffix("Backward")] if node is not None else []
+    names += [callee_of(c.func) or "" for c in line.nodes(ast.Call)]
+    names += [c.func.value.id for c in line.nodes(ast.Call) if _is_applied(c)]
+    classes = [] if failure.statements is None else [*failure.statements.nodes(ast.ClassDef)]
+    for name in names:
+        for file, kind in classes:
+            if kind.name == name:
+                return {"function": name, "at": _head_of(file, kind)}
+    return {"function": next(iter(names), "") or "the Function"}
+
+
+def _instance_called(line: FailedLine, failure: Failure) -> Fields:
+    """Return the custom Function of which an instance was called, and the call as it should be."""
+    for call in line.nodes(ast.Call):
+        if isinstance(call.func, ast.Call):
+            arguments = ", ".join(map(ast.unparse, call.args))
+            wanted = f"{ast.unparse(call.func.func)}.apply({arguments})"
+            return {**(_custom_class(line, failure) or {}), "wanted": wanted}
+    told = _custom_class(line, failure) or {}
+    return {**told, "wanted": f"{told['function']}.apply(…)"}
+
+
+def _is_applied(call: ast.Call) -> bool:
+    """Say whether a call is ``Function.apply(…)``."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "apply":
+        return False
+    return isinstance(function.value, ast.Name)
+
+
+def _head_of(file: Any, kind: Any) -> Source:
+    """Return the first line of a class, without its body."""
+    return source_of(file, kind)._replace(code=file.lines[kind.lineno - 1].strip())
+
+
+def _once_differentiable(line: FailedLine, failure: Failure) -> Fields:
+    """Return the decorator that lets a backward be differentiated no further."""
+    functions = [] if failure.statements is None else failure.statements.nodes(ast.FunctionDef)
+    for file, node in functions:
+        for decorator in node.decorator_list:
+            if callee_of(decorator) == "once_differentiable":
+                code = file.lines[decorator.lineno - 1].strip()
+                return {"at": source_of(file, decorator)._replace(code=code)}
+    return {}
+
+
+def _checkpoint(line: FailedLine, failure: Failure) -> Fields:
+    """Return the statement that calls checkpoint."""
+    calls = [] if failure.statements is None else failure.statements.nodes(ast.Call)
+    for file, node in calls:
+        if callee_of(node.func) == "checkpoint":
+            statement = source_of(file, node)
+            return {"at": statement}
+    return {}
+
+
+def _without_derivative(line: FailedLine, failure: Failure) -> Fields:
+    """Return the call whose derivative torch does not know."""
+    found = re.search(r"derivative for '(?:aten::)?(\w+)' is not implemented", failure.text)
+    name = found[1].strip("_") if found else ""
+    calls = [c for c in failure.graph.calls if name and c.function.strip("_").endswith(name)]
+    source = calls[-1].source if calls else None
+    return {} if source is None else {"at": source}
+
+
+def _gradient_of(line: FailedLine, failure: Failure) -> Fields:
+    """Return the tensor whose .grad was to be set."""
+    for node in line.nodes(ast.Attribute):
+        if node.attr == "grad":
+            return {"name": ast.unparse(node.value)}
+    return {"name": "w"}
+
+
+def _without_history(line: FailedLine, failure: Failure) -> Fields:
+    """Return the tensor whose grad_fn is None, and what it is instead of a result."""
+    for node in line.nodes(ast.Attribute):
+        tensor: Any = line.value(node.value) if node.attr == "grad_fn" else None
+        if issubclass(type(tensor), torch.Tensor) and tensor.grad_fn is None:
+            return {"tensor": ast.unparse(node.value)} if tensor.requires_grad else None
+    return None
+
+
+def _hook_set(line: FailedLine, failure: Failure) -> Fields:
+    """Return the one statement that sets a hook on a tensor."""
+    calls = [] if failure.statements is None else failure.statements.calls("register_hook")
+    return {"at": calls[0][0]} if len(calls) == 1 else {}
+
+
+def _function_applied(line: FailedLine, failure: Failure) -> Fields:
+    """Return the custom Function that was to write into a leaf, and a call of it that does not."""
+    for call in line.nodes(ast.Call):
+        if _is_applied(call):
+            first = f"{ast.unparse(call.args[0])}.clone()" if call.args else "x.clone()"
+            rest = [first, *map(ast.unparse, call.args[1:])]
+            return {
+                "function": ast.unparse(call.func.value),
+                "wanted": f"{ast.unparse(call.func)}({', '.join(rest)})",
+            }
+    return None
+
+
+MISUSED = Cause.MISUSED
+MISUSES: tuple[Misuse, ...] = (
+    # optimizers
+    Misuse(
+        r"params argument given to the optimizer should be an iterable of Tensors or dicts",
+        Cause.NOT_A_PARAMETER,
+        "one_tensor",
+        _first_argument,
+    ),
+    Misuse(r"'\w+' object is not iterable", Cause.NOT_A_PARAMETER, "module_handed", _module_handed),
+    Misuse(
+        r"optimizer can only optimize Tensors, but one of the params is (?P<kind>[\w.]+)",
+        Cause.NOT_A_PARAMETER,
+        "no_tensors",
+        _lists_handed,
+    ),
+    Misuse(r"some parameters appear in more than one parameter group", MISUSED, "held_twice"),
+    Misuse(r"step\(\) missing 1 required positional argument: 'closure'", MISUSED, "closure"),
+    Misuse(r"Attempted (?:step|unscale_) but _scale is None", MISUSED, "unscaled", _loss_unscaled),
+    Misuse(
+        r"unscale_\(\) has already been called on this optimizer since the last update",
+        MISUSED,
+        "unscaled_twice",
+    ),
+    # modules
+    Misuse(
+        r"cannot assign \w+ before Module\.__init__\(\) call"
+        r"|object has no attribute '_(?:parameters|modules|buffers)'",
+        MISUSED,
+        "no_super",
+    ),
+    Misuse(
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        MISUSED,
+        "loss_made",
+        _loss_made,
+    ),
+    # custom Functions
+    Misuse(
+        r"Legacy autograd function with non-static forward",
+        Cause.CUSTOM_BACKWARD,
+        "instance",
+        _instance_called,
+    ),
+    Misuse(
+        r"must implement either the backward or vjp method",
+        Cause.CUSTOM_BACKWARD,
+        "missing",
+        _custom_class,
+    ),
+    Misuse(
+        r"save_for_backward can only save variables, but argument \d+ is of type (?P<kind>\w+)",
+        Cause.CUSTOM_BACKWARD,
+        "saved",
+        _saved,
+    ),
+    Misuse(
+        r"differentiate twice a function that was marked with @once_differentiable",
+        Cause.CUSTOM_BACKWARD,
+        "once",
+        _once_differentiable,
+    ),
+    Misuse(
+        r"Jacobian mismatch for output \d+ with respect to input \d+",
+        Cause.CUSTOM_BACKWARD,
+        "gradcheck",
+        _custom_class,
+    ),
+    # checkpoint
+    Misuse(
+        r"A different number of tensors was saved|Recomputed values .{0,60}different metadata"
+        r"|trying to save more tensors during recomputation",
+        Cause.CHECKPOINT_DIFFERS,
+        "recomputed",
+        _checkpoint,
+    ),
+    Misuse(
+        r"use_reentrant=True, torch\.utils\.checkpoint is incompatible with"
+        r"|Checkpointing is not compatible with \.grad\(\)",
+        Cause.CHECKPOINT_DIFFERS,
+        "reentrant",
+        _checkpoint,
+    ),
+    # torch.func
+    Misuse(r"backward\(\) called inside a functorch transform", Cause.IN_TRANSFORM, "backward"),
+    Misuse(
+        r"inside of a function being transformed by a functorch transform",
+        Cause.IN_TRANSFORM,
+        "requires_grad",
+    ),
+    Misuse(
+        r"Expected f\(\*args\) to return a scalar [tT]ensor"
+        r"|function given to \w+ should contain a single element",
+        Cause.NOT_SCALAR,
+        "transformed",
+    ),
+    # backward, .grad and .grad_fn
+    Misuse(
+        r"'NoneType' object has no attribute",
+        MISUSED,
+        "grad_fn_of_a_leaf",
+        _without_history,
+    ),
+    Misuse(
+        r"a leaf Variable that requires grad has been used in an in-place operation",
+        Cause.LEAF_IN_PLACE,
+        "by_function",
+        _function_applied,
+    ),
+    Misuse(
+        r"hook .{1,200}? has changed the (?:size|type) of value",
+        Cause.HOOK_REFUSED,
+        "changed",
+        _hook_set,
+    ),
+    Misuse(
+        r"'(?:float|int)' object is not iterable|gradients can be either Tensors or None",
+        Cause.GRADIENT_SHAPE,
+        "plain_number",
+        _start_given,
+    ),
+    Misuse(
+        r"attempting to assign a gradient of size '\[(?P<given>[\d, ]*)\]' to a tensor of size"
+        r" '\[(?P<shape>[\d, ]*)\]'|assigned grad has data of a different (?:size|type)",
+        Cause.GRADIENT_SHAPE,
+        "assigned",
+        _gradient_of,
+    ),
+    Misuse(
+        r"derivative for '(?:aten::)?(?P<function>\w+)' is not implemented",
+        Cause.NO_DERIVATIVE,
+        "not_written",
+        _without_derivative,
+    ),
+    Misuse(
+        r"(?P<function>\w+)\(\): functions with out=\.\.\. arguments don't support automatic",
+        MISUSED,
+        "out",
+        _without_out,
+    ),
+    Misuse(
+        r"post accumulate grad hooks cannot be registered on non-leaf",
+        Cause.HOOK_REFUSED,
+        "non_leaf",
+    ),
+)

@@ -1,0 +1,182 @@
+"""Backward was called on what is no tensor: a number, a list, the layer that computes losses, or
+nothing at all. Knows no torch's graph: there is none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import torch
+
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import CutReason
+from gradviz.why.behind import Stands, copies, in_torch
+from gradviz.why.explanation import Explanation
+from gradviz.why.failed_line import FailedLine
+from gradviz.why.reading import LOOKS
+from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.words.speech import say
+
+KIND = re.compile(r"'([\w.]+)' object has no attribute 'backward'")
+# packages whose functions take numbers and give numbers
+_OF_NUMBERS = ("np", "numpy", "math", "statistics")
+
+
+def not_a_tensor(failure: Failure) -> Explanation | None:
+    """Tell what stands where the loss was expected, and how it came to be that."""
+    found, line = KIND.search(failure.text), failure.failed
+    word = line.owner_of("backward") if line is not None else None
+    if found is None:
+        return None
+    if line is None or word is None:
+        return failure.answer(
+            Cause.NOT_A_TENSOR, "other", loss=say("raised.root"), kind=found[1], more=()
+        )
+    told = Told(failure, line, word, found[1])
+    return told.nothing() or told.of_many() or told.module() or told.copied() or told.number()
+
+
+class Told:
+    """What is told of one expression on which backward was called.
+
+    Args:
+        failure: the error.
+        line: that raised.
+        word: the expression.
+        kind: the class of its value.
+    """
+
+    def __init__(self, failure: Failure, line: FailedLine, word: ast.expr, kind: str) -> None:
+        self.failure = failure
+        self.line = line
+        self.kind = kind
+        self.loss = ast.unparse(word)
+        self.value = line.value(word)
+        self.behind = line.behind(word)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What every sentence names."""
+        return {"loss": self.loss, "kind": self.kind}
+
+    def answer(self, cause: Cause, form: str, *, at: list[Stands], **fields: Any) -> Explanation:
+        """Return the answer, at some statements and at the line that raised."""
+        places = list(dict.fromkeys(stands.source for stands in at))
+        places += [] if self.line.place is None else [self.line.place]
+        give = self.failure.answer
+        return give(cause, form, calls=map(call_at, places), more=(), **fields)
+
+    def nothing(self) -> Explanation | None:
+        """Tell of a function that returns nothing."""
+        return nothing_returned(self.failure) if self.kind == "NoneType" else None
+
+    def of_many(self) -> Explanation | None:
+        """Tell of several losses in one list or tuple, or of the loss among other results."""
+        if type(self.value) not in (list, tuple, dict):
+            return None
+        items = self.value.items() if type(self.value) is dict else enumerate(self.value)
+        losses = [key for key, value in items if _is_loss(value)]
+        if len(losses) == len(self.value) > 1 or (losses and type(self.value) is list):
+            parts = f"{self.loss}.values()" if type(self.value) is dict else self.loss
+            return self.answer(
+                Cause.NOT_A_TENSOR,
+                "losses",
+                at=self.behind[:1],
+                mend=f"sum({parts}).backward()",
+                **self.words,
+            )
+        if len(losses) == 1:
+            mend = f"{self.loss}[{losses[0]!r}].backward()"
+            return self.answer(
+                Cause.NOT_A_TENSOR, "among", at=self.behind[:1], mend=mend, **self.words
+            )
+        return self.answer(Cause.NOT_A_TENSOR, "many", at=self.behind[:1], **self.words)
+
+    def module(self) -> Explanation | None:
+        """Tell of the layer that was to compute the loss."""
+        if not issubclass(type(self.value), torch.nn.Module):
+            return None
+        return self.answer(Cause.NOT_A_TENSOR, "module", at=[], **self.words)
+
+    def copied(self) -> Explanation | None:
+        """Tell where numbers were taken out of the tensors that the loss was made of."""
+        taken = [stands for stands in self.behind if copies(stands.node)]
+        recorded = [stands for stands in taken if self._is_recorded(stands)]
+        taken = recorded or taken
+        if not taken:
+            return None
+        numeric = self._functions_of_numbers()
+        return self.answer(
+            Cause.NOT_A_TENSOR,
+            "copied_numeric" if numeric else "copied",
+            at=taken,
+            code=[stands.source.code for stands in taken],
+            taken=list(dict.fromkeys(word for stands in taken for word in copies(stands.node))),
+            mends=list(dict.fromkeys(in_torch(stands.node) for stands in taken)),
+            numeric=numeric,
+            **self.words,
+        )
+
+    def _is_recorded(self, stands: Stands) -> bool:
+        """Say whether the recording saw a statement take numbers out of what requires grad."""
+        graph, source = self.failure.graph, stands.source
+        last = getattr(stands.node, "end_lineno", source.line)
+        return any(
+            cut.reason is CutReason.COPIED_OUT and place is not None
+            for cut in graph.cuts
+            if (place := graph.call[cut.call_id].source) is not None
+            and place.file == source.file
+            and source.line <= place.line <= last
+        )
+
+    def _functions_of_numbers(self) -> list[str]:
+        """Return the functions of numbers behind the loss, which take no tensor that is tracked."""
+        calls = (n for s in self.behind for n in ast.walk(s.node) if isinstance(n, ast.Call))
+        functions = (call.func for call in calls if isinstance(call.func, ast.Attribute))
+        found = (f for f in functions if ast.unparse(f.value) in _OF_NUMBERS)
+        return list(dict.fromkeys(map(ast.unparse, found)))
+
+    def number(self) -> Explanation:
+        """Tell of a number to which no tensor was added."""
+        sums = [s for s in self.behind if isinstance(s.node, ast.AugAssign)]
+        begins = [s for s in self.behind if isinstance(s.node, ast.Assign)]
+        if sums and begins and self.kind in ("int", "float"):
+            return self.answer(
+                Cause.NOT_A_TENSOR,
+                "empty_sum",
+                at=begins[:1] + sums[:1],
+                code=sums[0].source.code,
+                **self.words,
+            )
+        return self.answer(Cause.NOT_A_TENSOR, "other", at=self.behind[:1], **self.words)
+
+
+def _is_loss(value: Any) -> bool:
+    """Say whether a value is one tracked number."""
+    is_tensor = issubclass(type(value), torch.Tensor)
+    return is_tensor and bool(value.requires_grad) and value.numel() == 1
+
+
+def may_be_nothing(failure: Failure) -> bool:
+    """Say whether an error is about None, and its line asks for no .grad."""
+    line = failure.failed
+    if line is None or "NoneType" not in failure.text:
+        return False
+    return not any(node.attr in LOOKS for node in line.nodes(ast.Attribute))
+
+
+def nothing_returned(failure: Failure) -> Explanation | None:
+    """Tell of a call that gives None back, and whose result was used."""
+    found = None if failure.failed is None else failure.failed.gave_nothing
+    if found is None or "NoneType" not in failure.text:
+        return None
+    taken, shown = found
+    return failure.answer(
+        Cause.NOT_A_TENSOR,
+        "nothing_method" if taken == shown else "nothing_returned",
+        calls=[call_at(place) for place in dict.fromkeys((shown, taken))],
+        more=(),
+        code=taken.code,
+        function=shown.code,
+    )
