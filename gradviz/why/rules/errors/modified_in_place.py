@@ -4,6 +4,7 @@ torch."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradviz.graph.facts import code_of, site_of
@@ -170,22 +171,30 @@ def lines_between(failure: Failure, step: Call, node: Node | None) -> list[Call]
     last, facts = failure.call, failure.facts
     if last is None or node is None or not frames(last):
         return []
-    scope = variables_of(frames(last)[0])
     behind = facts.ancestors(last.inputs[:1])
-    earlier = [b.call_id for b in failure.graph.backwards if b.call_id < step.id]
-    used = facts.ancestors(i for c in earlier for i in failure.graph.call[c].inputs[:1])
-    places = dict[int, Call]()
+    leading = [
+        t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, node)
+    ]
+    moved = _lines_making(failure, leading, step)
+    earlier = (b.call_id for b in failure.graph.backwards if b.call_id < step.id)
+    roots = [i for c in earlier for i in failure.graph.call[c].inputs[:1]]
+    used = _lines_making(failure, facts.ancestors(roots), step)
+    return [] if moved.keys() & used.keys() else list(moved.values())
+
+
+def _lines_making(failure: Failure, made: Iterable[int], step: Call) -> dict[int, Call]:
+    """Return the statements above a step, in the scope of the backward, under which tensors were
+    made, by their line."""
+    scope = variables_of(frames(failure.call)[0]) if failure.call else None
+    wanted, found = set(made), dict[int, Call]()
     for call in failure.calls_before(step):
-        place = _place_in(scope, call)
-        leads = any(_leads_to(failure, failure.graph.tensor[i], node) for i in call.outputs)
-        if place is not None and leads and not behind.isdisjoint(call.outputs):
-            places.setdefault(place.source.line if place.source else 0, place)
-    shared = (_place_in(scope, c) for c in failure.calls_before(step) if used & {*c.outputs})
-    lines = {place.source.line for place in shared if place is not None and place.source}
-    return [] if lines & places.keys() else list(places.values())
+        place = _place_in(scope, call) if not wanted.isdisjoint(call.outputs) else None
+        if place is not None and place.source is not None:
+            found.setdefault(place.source.line, place)
+    return found
 
 
-def _place_in(scope: Scope, call: Call) -> Call | None:
+def _place_in(scope: Scope | None, call: Call) -> Call | None:
     """Return the statement of a scope under which a call ran."""
     found = (d for d, frame in enumerate(frames(call)) if variables_of(frame) == scope)
     depth = next(found, None)

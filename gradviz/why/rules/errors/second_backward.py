@@ -461,8 +461,8 @@ def reader_of(
     into: Call | None = None,
 ) -> Call | None:
     """Return the line that takes shared tensors into the loss of one backward: the first call
-    between two, told where its arguments are written; only one that leads ``into`` a backward, where
-    that is given."""
+    between two, told where its arguments are written; where ``into`` is given, one that leads to
+    what that backward was called on."""
     ids = objects(shared)
     tensors = failure.graph.tensor
     behind = None if into is None else failure.facts.ancestors(into.inputs[:1])
