@@ -199,11 +199,13 @@ class Forward:
             (given,), made = (self.graph.tensor[i] for i in call.inputs), call.outputs
             values = self.graph.tensor[made[0]].values if made else None
             is_zero = values in ("0", "-0") and given.values not in ("0", "-0", None)
-            if not is_zero or not given.requires_grad:
+            factor = _other_factor(call)
+            # a 0 that is written there is meant
+            if not is_zero or not given.requires_grad or factor in ("0", "0.0"):
                 continue
             fields = {
                 "code": self.words.at(call),
-                "factor": _other_factor(call) or say("label.the_factor"),
+                "factor": factor or say("label.the_factor"),
                 "name": self.words.name(given.id),
             }
             yield Remark(Weight.WEIGHTY, "multiplied_by_zero", fields, (call,))

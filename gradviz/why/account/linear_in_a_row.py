@@ -24,7 +24,7 @@ def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
             found[line_of(call), call.module] = (before, call)
     for before, call in found.values():
         fields = {"one": words.at(before), "other": words.at(call)}
-        yield Remark(Weight.NOTABLE, "linear_in_a_row", fields, (before, call))
+        yield Remark(Weight.ORDINARY, "linear_in_a_row", fields, (before, call))
 
 
 def _linear_before(facts: Facts, call: Call) -> Call | None:
