@@ -87,6 +87,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
     if state is not None and made is not None:
         value = failure.in_code(state)
+        whole = value.partition("[")[0]  # an item of a tuple cannot be given another value
+        value = whole if failure.detaching(whole) else value
         detached = failure.detaching(value) or f"{value}.detach()"
         fields |= {"value": failure.name(state), "place": failure.words.where(made)}
         fields |= {"code": failure.code(made, LINE), "kept": Code(f"{value} = {detached}")}
