@@ -106,8 +106,9 @@ def _last_layer_used(failure: Failure) -> str:
     root; "" where that is not known."""
     makers = (failure.facts.maker.get(i) for i in sorted(failure.behind_root, reverse=True))
     tensor = failure.graph.tensor
+    frozen = {tensor[cut.input_id].object_id for cut in failure.nearest_cuts}
     for call in makers:
-        if call and call.module and any(tensor[i].is_leaf for i in call.inputs[1:]):
+        if call and call.module and any(tensor[i].object_id in frozen for i in call.inputs[1:]):
             parts = [p for p in call.module.split(".") if not p.isdigit()]
             return parts[1] if len(parts) > 1 else parts[0] if parts else ""
     return ""
