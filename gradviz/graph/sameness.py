@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from gradviz.graph.facts import DETACHED
 from gradviz.graph.operations import Operation, Operations
 from gradviz.graph.records import Call, ModuleCall
 
@@ -130,9 +131,25 @@ class Sameness:
         for op in self.operations.all:
             trains = self.operations.tracked[op.at] or any(map(self._trains, op.reads))
             made_of_data = all(source is None or source in found for source in op.sources)
-            if op.call.module_call is None and made_of_data and not trains:
+            if (
+                op.call.module_call is None
+                and made_of_data
+                and not trains
+                and not self._carries(op)
+            ):
                 found.add(op.at)
         return found
+
+    def _carries(self, op: Operation) -> bool:
+        """Say whether an operation detaches what one iteration hands on to the next, as a state
+        that is carried through a sequence: what the first one begins with is data."""
+        return op.call.function in DETACHED and self._line(op.call) in self._cutting
+
+    @cached_property
+    def _cutting(self) -> set[Hashable]:
+        """The lines in which something tracked is detached."""
+        calls = (self.operations.graph.call[cut.call_id] for cut in self.operations.graph.cuts)
+        return {self._line(call) for call in calls if call.function in DETACHED} - {None}
 
     def is_parameter(self, tensor_id: int) -> bool:
         """Say whether a state is one of a parameter."""
@@ -205,6 +222,8 @@ class Sameness:
             origin = "parameter", state.object_id
         elif source is not None and source >= begun and not self._is_given(op, source):
             origin = op.at - source
+        elif self._carries(op):
+            return origin, None, None  # tracked from the second iteration on
         return origin, bool(state.requires_grad), cut and cut.reason
 
     def _is_given(self, op: Operation, source: int) -> bool:

@@ -8,10 +8,10 @@ from functools import cache
 import outline_oracle as oracle
 import pytest
 from drawn import Drawn, drawn
-from model_scripts import PROGRAMS, Namespace, read
+from model_scripts import FOLDER, PROGRAMS, Namespace, read
 from svg_text import Picture
 
-WIDTH, HEIGHT = 645, 950  # points: a page of 860×1270 CSS pixels
+WIDTH, HEIGHT = 645, 900  # points: a page of 860×1200 CSS pixels
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 
 
@@ -58,7 +58,8 @@ def test_every_line_is_an_arrow(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("agent_ppo", 16), ("dqn", 23), ("meta_learning", 4), ("moco", 4)]
+    ("name", "n"),
+    [("agent_ppo", 16), ("dqn", 23), ("meta_learning", 4), ("moco", 4), ("truncated_rnn", 4)],
 )
 def test_its_iterations_are_alike(name: str, n: int) -> None:
     assert f"{n} iterations of a loop, all alike: the last is drawn" in headline(name)
@@ -175,3 +176,55 @@ def test_a_checkpoint_that_ran_without_recording_is_told_as_one() -> None:
 
 def test_a_class_is_named_whole_or_not_at_all_where_several_are_counted() -> None:
     assert "×5 Bl…" not in rows("checkpointed")
+
+
+# --- what is carried on, what only looks like a parameter, what costs a part ----------------------
+
+
+def test_what_one_iteration_hands_to_the_next_is_told_with_its_cut() -> None:
+    """The first iteration begins with zeros, the others with what the one before left."""
+    assert "✂ from the iteration before: detach, truncated_rnn.py line 24" in rows("truncated_rnn")
+    assert titles("truncated_rnn") == ["x", "encoder", "rnn", "decoder", "loss"]
+
+
+def test_iterations_that_a_gradient_connects_are_not_taken_apart() -> None:
+    source = read("truncated_rnn").replace("    hidden = repackage_hidden(hidden)\n", "")
+    source = source.replace("    optimizer.step()\n", "")  # it writes what the next backward needs
+    picture = drawn(source.replace("backward()", "backward(retain_graph=True)"), "rnn.py")
+    assert "iterations" not in told(picture)
+
+
+BUFFER = 'self.register_buffer("b", torch.zeros(num_layers, input_dim))'
+OWN = "self.b = nn.ParameterList([nn.Parameter(torch.zeros(input_dim)) for _ in range(num_layers)])"
+
+
+def test_a_buffer_in_place_of_a_parameter_is_told() -> None:
+    picture = with_a_fault("deep_cross", OWN, BUFFER)
+    said = "used like a parameter, but buffer or plain tensor, so no gradient: cn.b"
+    assert said in told(picture)
+    lines = [line for card in Picture(picture.svg).cards for line in card.lines]
+    assert sum("– cn.b: no parameter" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_healthy_program_uses_a_buffer_like_a_parameter(name: str) -> None:
+    assert "buffer or plain tensor" not in headline(name) + rows(name)
+
+
+def test_a_cut_that_costs_a_part_of_a_gradient_stands_first() -> None:
+    picture = with_a_fault("sac", "self.critic(obs, pi)", "self.critic(obs, pi.detach())")
+    said = "8 params lose a part of the gradient of actor_loss: ✂ detach sac.py line 87"
+    assert told(picture).index(said) < told(picture).index("critic_loss.backward()")
+    assert "lose a part" not in headline("sac") + headline("cyclegan") + headline("moco")
+
+
+def test_a_function_without_room_has_the_name_that_is_written() -> None:
+    found = Picture(drawn(FOLDER.joinpath("gan.py").read_text(), "gan.py").svg)
+    titles = [card.lines[0] for card in found.cards]
+    assert any(title.startswith("lossG bce") for title in titles)
+    assert not any("…" in title for title in titles)
+
+
+def test_the_chip_of_a_frame_gives_way_to_an_arrow_from_the_right() -> None:
+    picture = made("byol")[0]
+    assert 'labeljust="l"' in picture.fitted.source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Hashable, Iterable, Sequence, Set
@@ -45,6 +46,21 @@ COMPILED = "CompiledFunction"  # how the call of a function begins that torch.co
 WRITTEN = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD_WRITE)
 
 
+def _callee(code: str) -> list[str]:
+    """Return the function of one call as it is written; nothing of other code.
+
+    >>> _callee("bce(D(fake), ones)"), _callee("F.mse_loss(y, t)"), _callee("a(x) + b(x)")
+    (['bce'], ['mse_loss'], [])
+    """
+    try:
+        found = ast.parse(code, mode="eval").body
+    except SyntaxError:
+        return []
+    if not isinstance(found, ast.Call):
+        return []
+    return [ast.unparse(found.func).rpartition(".")[2]]
+
+
 def _is_of(call_id: int, links: Iterable[tuple[int, Link]]) -> bool:
     """Say whether a call cuts one of these links."""
     return any(cut.call_id == call_id for _, link in links for cut in link.cuts)
@@ -64,6 +80,7 @@ class Cards:
         links: between the units.
         children: places of the cards that show a row for each module below theirs.
         said_above: whether a link that is not drawn is said in its upper card too.
+        brief: whether what the cards say is not told above them, too.
     """
 
     def __init__(
@@ -72,6 +89,7 @@ class Cards:
         children: Iterable[int] = (),
         *,
         said_above: bool = True,
+        brief: bool = False,
     ) -> None:
         self.links = links
         self.units = links.units
@@ -83,6 +101,7 @@ class Cards:
         self.causes = Causes(self.expansion, self.words)
         self.children = {*children}
         self.said_above = said_above
+        self.brief = brief
 
     @cached_property
     def cards(self) -> tuple[Card, ...]:
@@ -95,6 +114,8 @@ class Cards:
             tracked = self.operations.is_tracked(unit.tensor_id)
         rows = [
             *self._rows(place, unit),
+            *self._unlearned_rows(unit),
+            *self._carried_rows(unit),
             *self._cuts_inside(place, unit),
             *self._copied_rows(place),
             *self._asked_rows(unit),
@@ -126,6 +147,27 @@ class Cards:
             here=here,
             members=self._members(unit),
         )
+
+    def _carried_rows(self, unit: Unit) -> list[Row]:
+        """Tell of the cuts through which a card takes what the iteration before has made."""
+        told = {self.expansion.told(cut): cut for cut in self.links.carried(unit)}
+        rows = []
+        for cut in told.values():
+            fields = {"reason": self.causes.reason(cut), "place": self.causes.where(cut)}
+            text = say("outline.cut_carried", **fields)
+            short = say("outline.cut_carried_short", **fields)
+            rows.append(Row(Tone.CUT, (Span(text, shorter=(short,)),)))
+        return rows
+
+    def _unlearned_rows(self, unit: Unit) -> list[Row]:
+        """Tell of what a card uses like a parameter, and what is none."""
+        used = self.expansion.unlearned.by_operation
+        names = list(dict.fromkeys(used[at] for at in unit.ops if at in used))
+        if not names:
+            return []
+        text = say("outline.no_parameter", names=names)
+        short = say("outline.no_parameter_short", names=names)
+        return [Row(Tone.OFF, (Span(text, shorter=(short,)),))]
 
     def _members(self, unit: Unit) -> tuple[str, ...]:
         """List the modules of a card of several equal ones; of others nothing."""
@@ -409,7 +451,8 @@ class Cards:
         first = calls[0]
         if len(calls) > 1 and self._are_one_module(calls):
             grey = say("outline.called_times", kind=first.kind, n=len(calls))
-            return self._titled(self.short(first), self._with_folded(grey, unit), shape)
+            shorter = (grey, say("outline.times", n=len(calls)))
+            return self._titled(self.short(first), self._with_folded(grey, unit), shape, shorter)
         if len(calls) > 1:
             grey = say("outline.times_kind", n=len(calls), kind=first.kind)
             shorter = (grey, say("outline.times", n=len(calls)))
@@ -650,7 +693,7 @@ class Cards:
         ]
         terms = self._terms(unit)
         grey = written if terms else enumerated(self._few(functions[-FUNCTIONS:]))
-        shorter = () if terms else tuple(functions[-1:])
+        shorter = () if terms else (*functions[-1:], *_callee(written))
         grey = visible(grey, LONG_CODE)
         return self._titled(name or code or grey, grey, self._trend(last), (grey, *shorter))
 
@@ -725,7 +768,7 @@ class Cards:
                 started = say("outline.grad_starts", node=node.name)
             else:
                 started = say("outline.starts", node=node.name)
-            span = Span(started, shorter=(node.name,))
+            span = Span(started, shorter=(node.name, say("outline.starts_short")))
         else:
             span = Span(node.name)
         return [Row(Tone.GRAD_FN, (span,))]

@@ -88,6 +88,8 @@ class Layout(NamedTuple):
         columns: how many columns wide a card is, where it is more than one.
         in_column: whether all cards stand under each other.
         levels: cards that stand side by side, from the left.
+        chips_left: members of the frames whose chip stands at their left: arrows come from the
+            right.
         head: points that the headline is wide; in a narrow one lines are broken, and there is no
             legend.
     """
@@ -98,6 +100,7 @@ class Layout(NamedTuple):
     columns: Mapping[int, int] = {}
     in_column: bool = False
     levels: tuple[tuple[int, ...], ...] = ()
+    chips_left: frozenset[tuple[int, ...]] = frozenset()
     head: int = HEAD_WIDTH
 
     @property
@@ -228,7 +231,7 @@ def _nodes(outline: Outline, layout: Layout) -> list[str]:
         own = [cards[i] for i in frame.members if framed[i] == k]
         inside = [_node(card, layout, rivers) for card in own]
         if inside:
-            lines += _cluster(f"cluster_{k}", _frame(frame), inside)
+            lines += _cluster(f"cluster_{k}", _frame(frame, layout), inside)
             lines += _below(frame, outline)
     return lines
 
@@ -250,12 +253,12 @@ def _below(frame: Frame, outline: Outline) -> list[str]:
     return [*lines, f"{{ rank=same; {level} }}"]
 
 
-def _frame(frame: Frame) -> dict[str, Any]:
+def _frame(frame: Frame, layout: Layout) -> dict[str, Any]:
     look = looks.CHIP_OPENED if frame.kind == "opened" else looks.CHIP_CUT
     return {
         "class": f"frame {frame.kind}",
         **looks.FRAMES[frame.kind],
-        "labeljust": "r",
+        "labeljust": "l" if tuple(frame.members) in layout.chips_left else "r",
         "labelloc": "t",
         "margin": IN_FRAME,
         "label": _chip(frame.label, look),

@@ -41,6 +41,7 @@ WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
 INPUTS = 12  # that have cards: the hundred slices that a loop goes through have none
 SEVERAL = 100  # cards that are laid out as they are; more stand under each other
+BESIDE = 20  # points by which a card stands beside another one, and not above it
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
 LITTLE = 40  # points by which the arrows of a layout, all together, may be longer than of another
 UNCROSSED = 6  # links that are said rather than drawn, as they would cross others
@@ -119,6 +120,7 @@ class Plan:
         said_above: whether what is not drawn is said at both ends.
         in_column: whether all cards stand under each other.
         undrawn: links that are said, not drawn.
+        brief: whether what the cards say is not told above them, too.
     """
 
     units: list[Unit]
@@ -127,6 +129,7 @@ class Plan:
     said_above: bool = True
     in_column: bool = False
     undrawn: frozenset[Pair] = field(default=frozenset())
+    brief: bool = False
 
 
 class Fitting:
@@ -257,6 +260,7 @@ class Fitting:
                     yield plan
                 plan = replace(plan, units=more)
         yield plan
+        yield replace(plan, brief=True)
 
     def _without_averages(self, units: list[Unit]) -> list[Unit]:
         """Leave out what no loss uses, as an average of the weights after a step, but where it is
@@ -373,7 +377,7 @@ class Fitting:
             undrawn=plan.undrawn,
             finer=self._finest,
         )
-        return Cards(links, plan.children, said_above=plan.said_above)
+        return Cards(links, plan.children, said_above=plan.said_above, brief=plan.brief)
 
     @cached_property
     def _finest(self) -> Links:
@@ -416,7 +420,9 @@ def laid_out(
 ) -> Fitted:
     """Lay out an outline: see NOTE [twice]. Like an earlier one, where that is as good."""
     boxes = boxes_in(draw(dot(outline, first)))
-    first = first._replace(around=_around(outline, first, boxes))
+    first = first._replace(
+        around=_around(outline, first, boxes), chips_left=_chips_left(outline, boxes)
+    )
     tries: list[Fitted] = []
     layouts: list[Layout] = []
     for layout in _layouts(outline, links, first, boxes, before):
@@ -467,6 +473,22 @@ def _flaws(fitted: Fitted) -> tuple[float, int, float, float, float]:
 
 def without_inputs(units: list[Unit]) -> list[Unit]:
     return [unit for unit in units if unit.kind is not Kind.INPUT or unit.ops]
+
+
+def _chips_left(outline: Outline, boxes: Mapping[int, Box3]) -> frozenset[tuple[int, ...]]:
+    """Find the frames into which arrows come from the right, and none from the left: their chips
+    would lie under these."""
+    found = set[tuple[int, ...]]()
+    for frame in outline.frames:
+        places = [boxes[i][0] for i in frame.members if i in boxes]
+        into = [a for a in outline.arrows if a.head in frame.members]
+        tails = [boxes[a.tail][0] for a in into if a.tail not in frame.members and a.tail in boxes]
+        if not places or not tails:
+            continue
+        middle = sum(places) / len(places)
+        if max(tails) > middle + BESIDE and min(tails) > middle - BESIDE:
+            found.add(tuple(frame.members))
+    return frozenset(found)
 
 
 def _around(outline: Outline, layout: Layout, boxes: dict[int, tuple[float, float, float]]) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable
 from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
@@ -25,6 +26,13 @@ OTHERS = 2  # skips that send a gradient, before one that does not is told from 
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
 NAMED = 2  # models without a gradient from a backward that are named
+
+
+class PartLost(NamedTuple):
+    """How many parameters lose a part of what these losses send them."""
+
+    n: int
+    losses: list[str]
 
 
 class Heading:
@@ -47,9 +55,9 @@ class Heading:
         if not self.weights:
             return Headline(say("outline.no_parameters"), tuple(self._notes()))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
+        costly = [*self._causes(lost), *self._partly()]
         backwards = [*self._backwards(), *self._iterations()]
-        told = [*self._causes(lost), *self._states(), *self._harmless()]
-        lines = [*backwards, *told, *self._notes()]
+        lines = [*costly, *backwards, *self._states(), *self._harmless(), *self._notes()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
 
@@ -303,12 +311,21 @@ class Heading:
                 lines.append((*spans, *(self._steps() if key == "unheld" else ())))
         return [
             *lines,
+            *self._unlearned(),
             *self._tied(),
             *self._broken(),
             *self._faded(),
             *self._loops(),
             *self._moved(),
         ]
+
+    def _unlearned(self) -> list[tuple[Span, ...]]:
+        """Name what is used like a parameter, and is none."""
+        names = list(dict.fromkeys(self.cards.expansion.unlearned.by_operation.values()))
+        if not names:
+            return []
+        listed = Span(say("outline.names", names=names), "name")
+        return [(Span(say("outline.no_parameters_used", n=len(names))), listed)]
 
     def _steps(self) -> list[Span]:
         """Tell which steps of optimizers ran, and where: what these leave out is meant."""
@@ -417,8 +434,33 @@ class Heading:
         told = Span(say("outline.batch_norms_moved", n=len(moved)), "strong")
         return [(start, told, Span(say("outline.eval_keeps_them")))]
 
+    def _partly(self) -> list[tuple[Span, ...]]:
+        """Tell of cuts by which parameters lose a part of what a loss sends them, the most
+        first."""
+        lines: list[tuple[Span, ...]] = []
+        for same, lost in self._cheap_cuts[:HARMLESS]:
+            if lost is not None:
+                text = say("outline.partly", n=lost.n, losses=lost.losses)
+                lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
+                lines += self._others_send(same[0][1])
+        return lines
+
     def _harmless(self) -> list[tuple[Span, ...]]:
-        """Tell of cuts that are drawn or said though no parameter is left without by them."""
+        """Tell of cuts that are drawn or said though no parameter loses anything by them of a loss
+        that trains it."""
+        if self.cards.brief:
+            n = sum(lost is None for _, lost in self._cheap_cuts)
+            return [(Span(say("outline.harmless_on_cards", n=n)),)] if n else []
+        lines: list[tuple[Span, ...]] = []
+        for same in (same for same, lost in self._cheap_cuts[:HARMLESS] if lost is None):
+            lines.append((Span(say("outline.harmless")), Span(self._harmless_cut(same), "cut")))
+            lines += self._others_send(same[0][1])
+        return lines
+
+    @cached_property
+    def _cheap_cuts(self) -> list[tuple[list[tuple[Link, Cut]], PartLost | None]]:
+        """The cuts that are drawn or said though no parameter is left without by them, line by
+        line, those first by which most parameters lose a part."""
         found: dict[Hashable, list[tuple[Link, Cut]]] = {}
         costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
         for link in self.cards.links.all.values():
@@ -426,11 +468,24 @@ class Heading:
                 told = self.cards.expansion.told(cut)
                 if told not in costly and (link.is_cut or cut.reason in WRITTEN):
                     found.setdefault(told, []).append((link, cut))
-        lines: list[tuple[Span, ...]] = []
-        for same in list(found.values())[:HARMLESS]:
-            lines.append((Span(say("outline.harmless")), Span(self._harmless_cut(same), "cut")))
-            lines += self._others_send(same[0][1])
-        return lines
+        both = [(same, self._part_lost(same)) for same in found.values()]
+        both.sort(key=lambda pair: 0 if pair[1] is None else -pair[1].n)
+        return both
+
+    def _part_lost(self, same: list[tuple[Link, Cut]]) -> PartLost | None:
+        """Tell how many parameters lose a part of what losses send them by these cuts, and which
+        losses; None: none loses any."""
+        facts, lost, losses = self.operations.facts, set[int](), dict[str, None]()
+        for _, cut in same:
+            into = 0 if cut.output_id is None else facts.goes_into(cut.output_id)
+            above = {leaf.object_id for leaf in facts.leaves_reached(cut.input_id)}
+            weights = [w for w in self.weights if w.object_id in above]
+            for place, backward in enumerate(self.operations.graph.backwards):
+                if into >> place & 1:
+                    got = [id_of(w) for w in weights if self._got_in(w, backward.run)]
+                    lost.update(got)
+                    losses |= {self.cards.states.loss_name(backward.run): None} if got else {}
+        return PartLost(len(lost), list(losses)) if lost else None
 
     def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:
         """Tell cuts of one line, and the cards between which they stand."""

@@ -185,6 +185,24 @@ class Links:
                 for tail, cut_before in self._origins(through, further, before):
                     yield tail, cut_before or cut
 
+    def carried(self, unit: Unit) -> list[Cut]:
+        """Find the cuts by which a card takes what another iteration has made, which is not
+        drawn."""
+        found: dict[tuple[int, int], Cut] = {}
+        todo = [s for at in unit.ops for s in self.operations.all[at].sources if s is not None]
+        while todo:
+            at = todo.pop()
+            if at in self.owner or at not in self.expansion.looked_through:
+                continue
+            op = self.operations.all[at]
+            for tensor_id, source in zip(op.reads, op.sources, strict=True):
+                cut = self.operations.facts.cut_of.get((op.call.id, tensor_id))
+                if cut is not None and source in self.expansion.iterations.left_out:
+                    found[op.call.id, tensor_id] = cut
+                elif source is not None:
+                    todo.append(source)
+        return [found[key] for key in sorted(found)]
+
     def _leaving(self, source: int) -> Cut | None:
         """Return the cut by which a value left the card that made it, as what a hook keeps of a
         module's output."""

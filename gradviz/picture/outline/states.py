@@ -466,7 +466,8 @@ class States:
     def _off_row(self, off: list[Weight]) -> Row:
         known = any(w.held is not None for w in off)
         text = say("outline.no_optimizer" if known else "outline.no_gradient", n=len(off))
-        return Row(Tone.OFF, (Span(text),))
+        shorter = (say("outline.no_optimizer_short", n=len(off)),) if known else ()
+        return Row(Tone.OFF, (Span(text, shorter=shorter),))
 
     def _frozen_row(self, frozen: list[Weight], place: int) -> Row:
         passes = self.links.gets(place)

@@ -20,6 +20,7 @@ from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
+from gradviz.graph.unlearned import Unlearned
 from gradviz.graph.unseen import UNSEEN
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 
@@ -169,6 +170,11 @@ class Expansion:
     def fading(self) -> Fading:
         """Where gradients became zero, and what moved though it is frozen."""
         return Fading(self.operations)
+
+    @cached_property
+    def unlearned(self) -> Unlearned:
+        """What is used like a parameter, and is none."""
+        return Unlearned(self.operations)
 
     @cached_property
     def looked_through(self) -> set[int]:
