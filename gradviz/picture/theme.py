@@ -44,7 +44,7 @@ ROWS: Final[dict[str, RowLook]] = {
     "grad_fn": RowLook(STATE_SIZE, "#5c4a00", "#fdf3c4", lines=4),
     "start": RowLook(STATE_SIZE, "#a83c00", bold=True),
     "accumulate": RowLook(STATE_SIZE, "#8a2f00", "#fbe3d6", lines=3),
-    "stale": RowLook(STATE_SIZE, "#7a0012", "#f6c6c0", bold=True, lines=3),
+    "stale": RowLook(STATE_SIZE, "#7a0012", "#f6c6c0", bold=True, lines=8),
     "untracked": RowLook(STATE_SIZE, "#444444", "#e6e6e6"),
     "cut": RowLook(STATE_SIZE, "#444444", "#d8d8d8", bold=True, chars=30, lines=3),
 }

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from gradviz.picture import dot, render
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
+from gradviz.words.en import WRONG_USE
+from gradviz.words.speech import say
 
 NASTY = [
     'a"b',
@@ -101,6 +103,13 @@ def test_long_code_wraps_and_says_that_it_goes_on() -> None:
     assert len(lines) == 2
     assert all(len(line) <= 30 for line in lines)
     assert lines[-1].endswith("…")
+
+
+@pytest.mark.parametrize("how", [*dot.ARRANGEMENTS, *dot.ACROSS, *dot.ONE_COLUMN])
+@pytest.mark.parametrize("use", WRONG_USE.values())
+def test_a_warning_stands_whole_on_the_narrowest_card(how: dot.Arrangement, use: str) -> None:
+    warning = say("row.overwritten", wrong_use=use)
+    assert " ".join(dot._lines(Row("stale", warning), how.lines)) == warning
 
 
 PROGRAM = """
