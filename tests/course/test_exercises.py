@@ -32,12 +32,19 @@ class Exercise:
         imports: the notebook's first code cell; it is all that an exercise may need.
         stub: what the reader mends.
         below: the source of the cell below it, or "".
+        above: the source of the cell above it, or "".
     """
 
     name: str
     imports: str
     stub: str
     below: str
+    above: str = ""
+
+    @property
+    def says_what_to_do(self) -> bool:
+        """Whether the task stands open right above the cell, not in a fold."""
+        return "**Fix it.** " in self.above.rpartition("</details>")[2]
 
     @property
     def solution(self) -> str:
@@ -57,7 +64,9 @@ def exercises(book: books.Notebook) -> Iterator[Exercise]:
             below = next(
                 (c.source for c in book.cells[place + 1 : place + 2] if c.kind == "markdown"), ""
             )
-            yield Exercise(f"{book.path.stem}-{cell.id}", book.code[0].source, cell.source, below)
+            above = book.cells[place - 1].source if place else ""
+            name = f"{book.path.stem}-{cell.id}"
+            yield Exercise(name, book.code[0].source, cell.source, below, above)
 
 
 def plain(source: str) -> str:
@@ -111,6 +120,11 @@ def test_an_exercise_is_to_mend_and_its_solution_mends_it(exercise: Exercise) ->
     assert complaint(exercise) == ""
 
 
+@pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.name)
+def test_an_exercise_says_what_to_do(exercise: Exercise) -> None:
+    assert exercise.says_what_to_do
+
+
 @pytest.mark.parametrize("book", books.notebooks(), ids=lambda b: b.path.stem)
 def test_a_notebook_has_something_to_mend(book: books.Notebook) -> None:
     assert list(exercises(book)), "no code cell carries the tag exercise"
@@ -145,6 +159,18 @@ def test_a_complaint_says_what_is_wrong(stub: str, solution: str, said: str) -> 
     found = complaint(Exercise("x", IMPORTS, stub, below(solution)))
     assert found.startswith(said)
     assert bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("above", "says"),
+    [
+        ("</details>\n\n**Fix it.** Change one line.", True),
+        ("", False),
+        ("<details>\n\n**Fix it.** Change one line.\n\n</details>", False),
+    ],
+)
+def test_a_task_that_is_missing_or_folded_is_noticed(above: str, says: bool) -> None:
+    assert Exercise("x", IMPORTS, STUB, below(MENDED), above).says_what_to_do is says
 
 
 @pytest.mark.parametrize(
