@@ -246,6 +246,7 @@ class _Filling:
         self.gone: dict[int, str] = {}  # line -> control
         self.dead: dict[int, str] = {}
         self.moved: dict[int, int] = {}  # line -> columns
+        self.beheaded: dict[int, ast.If] = {}  # by line: what has its body beside it, and runs
         self.renamed: dict[int, str] = {}  # line of an elif that begins its chain now -> control
         self.edits: dict[ast.AST, list[Piece]] = {}
 
@@ -305,7 +306,8 @@ class _Filling:
             if statement.lineno in self.dead or _has_long_text(statement):
                 continue
             if isinstance(statement, ast.If):
-                self.fold_if(statement)
+                fold = self.fold_if if _opens_a_line(statement) else self.fold_line
+                fold(statement)
             elif isinstance(statement, ast.With):
                 self.fold_with(statement)
             for block in _blocks(statement):
@@ -323,7 +325,7 @@ class _Filling:
     def fold_if(self, statement: ast.If) -> None:
         """Note an ``if`` whose test only asks controls: it has one branch."""
         controls = _names_in(statement.test)
-        if not controls or not controls <= self.decidable or not _opens_a_line(statement):
+        if not controls or not controls <= self.decidable:
             return
         chain = self.parents[statement]
         if (
@@ -348,6 +350,20 @@ class _Filling:
             self.gone[self.line_of_else(statement)] = control
             if not taken:
                 self.move_out(statement.orelse)
+
+    def fold_line(self, statement: ast.If) -> None:
+        """Note an ``if`` that stands on one line with its body: the body is left, or nothing."""
+        controls = _names_in(statement.test)
+        if not controls or not controls <= self.decidable:
+            return
+        if statement.orelse or statement.lineno != statement.end_lineno:
+            return
+        if not self.source.line(statement.lineno).lstrip().startswith("if"):
+            return  # an elif
+        if self.worth(statement.test):
+            self.beheaded[statement.lineno] = statement
+        else:
+            self.gone[statement.lineno] = min(controls)
 
     @property
     def decidable(self) -> set[str]:
@@ -515,6 +531,8 @@ class _Filling:
     def line(self, number: int, edits: Mapping[ast.AST, list[Piece]], indent: int) -> Line:
         """Return one line with its edits, and what is filled in there."""
         pieces = self.source.line_with_edits(number, edits)
+        if statement := self.beheaded.get(number):
+            pieces = self.source.body_with_edits(statement, edits)
         if control := self.renamed.get(number):  # the first branch of a chain is an if
             pieces[0] = Piece(pieces[0].text.replace("elif", "if", 1), pieces[0].control)
         out = indent + self.moved.get(number, 0)
@@ -563,6 +581,13 @@ class _Source:
 
     def line_with_edits(self, number: int, edits: Mapping[Any, list[Piece]]) -> list[Piece]:
         return self._pieces(number, 0, None, edits)
+
+    def body_with_edits(self, statement: ast.If, edits: Mapping[Any, list[Piece]]) -> list[Piece]:
+        """Return the body of an ``if`` of one line, at the place of the ``if``."""
+        indentation = self.between(statement.lineno, 0, statement.col_offset)
+        start = statement.body[0].col_offset
+        edits = {node: pieces for node, pieces in edits.items() if node.col_offset >= start}
+        return [Piece(indentation), *self._pieces(statement.lineno, start, None, edits)]
 
     def _pieces(
         self, number: int, start: int, end: int | None, edits: Mapping[Any, list[Piece]]

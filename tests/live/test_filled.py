@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import runpy
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +99,31 @@ def test_a_decided_branch_is_all_that_is_left() -> None:
     assert kinds == ["gone", "dead", "gone", "", "gone", "dead", "gone", "dead", ""]
     for way, keep in (("add", True), ("multiply", False), ("other", True), ("other", False)):
         assert run(scenario, way=way, keep=keep) == scenario(way, keep)
+
+
+ON_ONE_LINE = """
+def scenario(when, twice, n):
+    x = 1
+    if when == "early": x += n; x *= 3
+    if not twice: x *= 10
+    elif n > 5: x += 7
+    for _ in range(2):
+        if twice: x *= 2
+    return x
+"""
+
+
+def test_of_an_if_on_one_line_the_body_is_left_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "scenario.py").write_text(ON_ONE_LINE, encoding="utf-8")
+    scenario = runpy.run_path(str(tmp_path / "scenario.py"))["scenario"]
+    now = {"when": ("early", "early"), "twice": ("twice", True), "n": ("n", 4)}
+    filled = fill_in(scenario, now).lines
+    assert (filled[1].kind, filled[1].text) == ("", "x += 4; x *= 3")
+    assert (filled[5].kind, filled[5].text) == ("", "    x *= 2")
+    later = fill_in(scenario, {**now, "when": ("late", "late")}).lines[1]
+    assert (later.kind, later.text) == ("gone", 'if when == "early": x += n; x *= 3')
+    for when, twice, n in itertools.product(("early", "late"), (True, False), (4, 6)):
+        assert run(scenario, when=when, twice=twice, n=n) == scenario(when, twice, n)
 
 
 def test_an_elif_of_a_chain_that_stays_is_not_taken_out() -> None:
