@@ -158,10 +158,11 @@ class _Inside(NamedTuple):
 class _Stack(dict[tuple[int, int], "_Stack"]):
     """The stacks with one frame more, by that frame's code and position."""
 
-    __slots__ = ("inside", "look", "to_home")
+    __slots__ = ("begun", "inside", "look", "to_home")
 
     def __init__(self) -> None:
         self.look: Look | None = None  # where nothing outside matters
+        self.begun: _Inside | None = None  # the same where only modules ran that were not met
         self.to_home = False  # is that so as this frame began the recording?
         self.inside: _Inside | None = None  # where this frame runs a module
 
@@ -232,10 +233,23 @@ class Frames:
                 if run is not None:
                     return None if stack.inside is None else self._inside(stack.inside, run, new)
                 new.append(frame)
-            elif stack.look is not None and (not stack.to_home or id(frame) == home):
-                return stack.look
+            elif not stack.to_home or id(frame) == home:
+                if stack.look is not None and not new:
+                    return stack.look
+                if stack.begun is not None:
+                    return self._begun(stack.begun, new)
             frame = frame.f_back
         return None
+
+    def _begun(self, begun: _Inside, frames: list[FrameType]) -> Look:
+        """Return the same for the first call inside of modules of which none was met before."""
+        known: ModuleRun | None = None
+        for place, frame in zip(begun.new, reversed(frames), strict=True):
+            known = self._modules.begin(frame, known, place.site or (), place.direct)
+            if place.state is not None:
+                at = place.state[0]
+                known.outside[place.state] = begun.site[at:], begun.bookkeeping and not at
+        return begun.site, begun.direct, begun.bookkeeping, known
 
     def _inside(self, inside: _Inside, run: ModuleRun, frames: list[FrameType]) -> Look | None:
         """Return the same for a call inside of a module's call that was met before. ``frames``:
@@ -270,8 +284,15 @@ class Frames:
             stack, frame = found, frame.f_back
         return None
 
-    def _remember_look(self, innermost: FrameType | None, look: Look) -> None:
-        """Remember the stack from which this was seen, in which no module runs."""
+    def _remember_look(
+        self,
+        innermost: FrameType | None,
+        look: Look,
+        new: list[_Entry],
+        passed: list[_Passed],
+    ) -> None:
+        """Remember the stack from which this was seen, in which no module ran that was met
+        before."""
         frame = innermost
         while frame is not None:
             code = frame.f_code
@@ -279,7 +300,14 @@ class Frames:
             if at_home or (self._kinds.get(id(code)) or self._kind(code))[0] == _BOTTOM:
                 stack = self._stack_at(innermost, frame)
                 if stack is not None:
-                    stack.look, stack.to_home = look, at_home
+                    stack.to_home = at_home
+                    if new:
+                        site, direct, bookkeeping, _ = look
+                        state = (0, False, False)  # nobody asks it
+                        places = _places_of_new(new, passed, ())
+                        stack.begun = _Inside(site, direct, bookkeeping, state, places)
+                    else:
+                        stack.look = look
                 return
             frame = frame.f_back
 
@@ -299,12 +327,8 @@ class Frames:
         if stack is None or run is None:
             return
         site, bookkeeping, state = inside
-        found = []
-        for entry in reversed(new):
-            own = [at for one, at, before in passed if one is entry and (not before or at[0])]
-            around = entry[1] is run.site
-            found.append(_New(None if around else entry[1], entry[2], own[0] if own else None))
-        stack.inside = _Inside(site, direct, bookkeeping, state, tuple(found))
+        places = _places_of_new(new, passed, run.site)
+        stack.inside = _Inside(site, direct, bookkeeping, state, places)
 
     def _walk(self, innermost: FrameType | None) -> Look:
         """Go up the stack once, to the innermost call of a module that was passed before in the
@@ -381,15 +405,15 @@ class Frames:
                     _mark_indirect(waiting)
             below, below_kind, frame = frame, kind, frame.f_back
         site = tuple(found)
-        known = self._note(new, known)
+        outer, known = known, self._note(new, known)
         for one, state, before in passed:
             run = one[0] if type(one) is list else one
             if not before or state[0]:
                 run.outside[state] = site[state[0] :], bookkeeping and not state[0]
         if inside is not None and frame is not None:
             self._remember_inside(innermost, frame, direct, inside, new, passed)
-        elif known is None:
-            self._remember_look(innermost, (site, direct, bookkeeping, None))
+        elif outer is None and not hooked:
+            self._remember_look(innermost, (site, direct, bookkeeping, None), new, passed)
         return site, direct, bookkeeping, known
 
     def _further_out(self, frame: FrameType | None, new: list[_Entry]) -> ModuleRun | None:
@@ -423,6 +447,17 @@ class Frames:
     def custom(self, frame: FrameType | None) -> torch_private.FunctionRun | None:
         """Return the outermost custom Function that computes on this stack."""
         return self._functions.outermost(frame)
+
+
+def _places_of_new(new: list[_Entry], passed: list[_Passed], around: Site) -> tuple[_New, ...]:
+    """Return what is remembered of calls of modules that were not met before, the outermost
+    first. ``around``: the site of the call of a module around them."""
+    found = []
+    for entry in reversed(new):
+        own = [at for one, at, before in passed if one is entry and (not before or at[0])]
+        site = None if entry[1] is around else entry[1]
+        found.append(_New(site, entry[2], own[0] if own else None))
+    return tuple(found)
 
 
 def _place(waiting: list[_Entry], site: Site, *, direct: bool = True) -> None:
