@@ -145,6 +145,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind6/healthy --check
 	$(PY) tests/why/real_trial.py real_blind7 --check
 	$(PY) tests/why/real_trial.py real_blind7/healthy --check
+	$(PY) tests/why/real_trial.py real_blind8 --check
+	$(PY) tests/why/real_trial.py real_blind8/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
