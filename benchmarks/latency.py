@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 from lab import FLAGS, find_chromium, jupyterlab
 
-REPEATS = 12
+REPEATS = 30
 COPIES = {"clone": torch.Tensor.clone, "detach": torch.Tensor.detach}
 PAUSES = {"a hand": 300, "at speed": 60}  # milliseconds between two clicks
 SCENARIOS = {
@@ -215,7 +215,7 @@ def measure(page: Page, pause: int) -> dict[int, list[float]]:
 
 # The same in an exported page; the handler alone, and to the end of the frame.
 TOGGLE = """async (times) => {
-    const boxes = [...document.querySelectorAll(".gv-controls input[type=radio]")];
+    const boxes = [...document.querySelectorAll(".gv-buttons input[type=radio]")];
     const frame = () => new Promise(requestAnimationFrame);
     const found = [];
     for (let i = 0; i < times; i++) {

@@ -37,7 +37,13 @@ class Frame(NamedTuple):
     code: CodeType
     lasti: int
     line: int
-    names: dict[str, Any]  # global variables, and its own before them
+    running: FrameType
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Global variables, and its own before them. They are read where a name is looked up, and
+        not before: of a function that still runs that keeps its tensors alive (Python 3.11)."""
+        return {**self.running.f_globals, **self.running.f_locals}
 
 
 class Look(NamedTuple):
@@ -99,7 +105,7 @@ def frames_of(error: BaseException) -> list[Frame]:
     """Return the user's frames behind an error, the outermost first; those of installed libraries
     only where there are no others."""
     every = [
-        Frame(f.f_code, lasti, line, {**f.f_globals, **f.f_locals})
+        Frame(f.f_code, lasti, line, f)
         for f, lasti, line in traced(error.__traceback__)
         if not is_library(f.f_code)
     ]

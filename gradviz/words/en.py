@@ -1666,6 +1666,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="{first}.requires_grad_() before that line, or requires_grad=True where it is made: so for each of {wanted:few} that is to learn.",
     ),
+    (Cause.NO_GRAD_FN, "untracked_one"): Answer(
+        verdict="{start}",
+        why="{reasons:sentences}",
+        mend="{first}.requires_grad_() before that line, or requires_grad=True where it is made.",
+    ),
     (Cause.NO_GRAD_FN, "left_likely"): Answer(
         verdict="{start}",
         why="{source} was cut off there; {entry} came in later with no recorded origin. Likely, not proven: it was made from that value.",
@@ -2841,6 +2846,7 @@ ACCOUNT = {
     "schedule_of_another": "{schedule} is of another optimizer ({places:list}), with the same parameters, that nobody steps: the learning rate of {optimizer}, which steps, stays {rate}. Make the schedule from {optimizer}.",
     "schedule_given_a_loss": "{code} ({place}) hands {given} to a schedule that takes the number of the epoch there: {schedule} takes {given} for it, and the learning rate follows that. {function} with nothing in it (ReduceLROnPlateau alone takes a loss).",
     "linear_in_a_row": "Nothing stands between {one} and {other}: together they are one linear layer, and can be no more than that. If they are to be more: an activation between them, such as nn.ReLU().",
+    "many_linear_in_a_row": "Nothing stands between {n} linear layers one behind the other, from {one} to {other}: together they are one linear layer, and can be no more than that. If they are to be more: activations between them, such as nn.ReLU().",
     "training_in_eval": "{layer} ran in training mode inside {module}, which was in evaluation mode{place}: eval() reaches only what __init__ has put into the module. Make it there, as self.…, or F.dropout(x, p, training=self.training).",
     "kept_from_eval": "{statement} ({place}) stays so after the first call in evaluation mode: nothing but __init__ sets {name} back, not train() either. If it is for that call alone: a variable of its own in {function}().",
     "mixed_by_a_merge": "{call} makes [{after:commas}] of [{before:commas}]: {function} merges neighbouring dimensions only, and the one of size {size} is not where it was, so numbers of different places are mixed. permute (or transpose) it there first, then {function}.",

@@ -330,6 +330,19 @@ def test_shapes_that_fit_are_not_told(row: str, loss: str) -> None:
 # --- rates and sizes ------------------------------------------------------------------------------
 
 
+def test_an_optimizer_written_by_hand_has_no_defaults_and_is_no_obstacle() -> None:
+    own = (
+        "class Own(torch.optim.Optimizer):\n"
+        "    def __init__(self, other):\n"
+        "        self.other, self.param_groups, self.state = other, other.param_groups, {}\n"
+        "    def step(self, closure=None):\n"
+        "        self.other.step()\n"
+        "opt = Own(opt)\n"
+    )
+    answer = asked(NET + own + "loss = F.cross_entropy(net(x), y)\nloss.backward()\nopt.step()\n")
+    assert answer.cause == "healthy"
+
+
 @pytest.mark.parametrize(("gamma", "told"), [(0.1, True), (0.0, True), (0.9, False)])
 def test_a_rate_that_a_schedule_let_fall_is_told(gamma: float, told: bool) -> None:
     program = (

@@ -1,4 +1,4 @@
-"""Linear layers one behind the other, with nothing between them. Knows no torch."""
+"""Linear layers one behind the other, with nothing between: a row is told once. Knows no torch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
     values between are at least as many as go in or come out: fewer are meant, as in LoRA; and of
     one network: a generator and its discriminator are two."""
     behind = facts.ancestors(facts.losses) if facts.losses else set[int]()
-    found = dict[object, tuple[Call, Call]]()
+    found = dict[object, list[Call]]()
     for call in facts.ordinary_calls:
         before = _linear_before(facts, call)
         if before is not None and not behind.isdisjoint(call.outputs):
-            found[line_of(call), call.module] = (before, call)
-    for before, call in found.values():
-        fields = {"one": words.at(before), "other": words.at(call)}
-        yield Remark(Weight.ORDINARY, "linear_in_a_row", fields, (before, call))
+            row = found.pop((line_of(before), before.module), [before])
+            found[line_of(call), call.module] = [*row, call]
+    for row in found.values():
+        fields = {"n": len(row), "one": words.at(row[0]), "other": words.at(row[-1])}
+        key = "linear_in_a_row" if len(row) == 2 else "many_linear_in_a_row"
+        yield Remark(Weight.ORDINARY, key, fields, tuple(row))
 
 
 def _linear_before(facts: Facts, call: Call) -> Call | None:

@@ -28,8 +28,9 @@ def rates(case: Case) -> Iterator[Remark]:
     """Tell of each known optimizer whose schedule has let a learning rate fall to nearly
     nothing."""
     for optimizer in case.known_optimizers:
+        defaults = getattr(optimizer, "defaults", {})  # one written by hand may have none
         for place, group in enumerate(optimizer.param_groups):
-            rate, first = group.get("lr"), group.get("initial_lr", optimizer.defaults.get("lr"))
+            rate, first = group.get("lr"), group.get("initial_lr", defaults.get("lr"))
             plain = all(isinstance(x, (int, float)) for x in (rate, first))
             if not plain or not 0 <= rate < first * _FALLEN:
                 continue

@@ -86,19 +86,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     lines = [] if made is not None else lines_between(failure, step, update.node)
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
     if state is not None and made is not None:
-        value = failure.in_code(state)
-        whole = value.partition("[")[0]  # an item of a tuple cannot be given another value
-        value = whole if failure.detaching(whole) else value
-        detached = failure.detaching(value) or f"{value}.detach()"
-        fields |= {"value": failure.name(state), "place": failure.words.where(made)}
-        fields |= {"code": failure.code(made, LINE), "kept": Code(f"{value} = {detached}")}
-        reader = reader_after(failure, state, step)
-        if is_made_in_each(failure, state, step):
-            form = "stepped_over"
-        elif reader is not None and is_read_before(failure, reader, step):
-            form = "stepped_carried"
-        else:
-            form = "stepped_between_freed" if freed else "stepped_between"
+        fields |= _state_fields(failure, state, made)
+        form = _form_of_state(failure, state, step, is_freed=bool(freed))
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
     else:
@@ -114,6 +103,30 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         lines=[failure.code(line, LINE) for line in lines],
         **{**fields, **freed},
     )
+
+
+def _state_fields(failure: Failure, state: Tensor, made: Call) -> dict[str, Any]:
+    """Return what is told of a state that carries old weights over a step."""
+    value = failure.in_code(state)
+    whole = value.partition("[")[0]  # an item of a tuple cannot be given another value
+    value = whole if failure.detaching(whole) else value
+    detached = failure.detaching(value) or f"{value}.detach()"
+    return {
+        "value": failure.name(state),
+        "place": failure.words.where(made),
+        "code": failure.code(made, LINE),
+        "kept": Code(f"{value} = {detached}"),
+    }
+
+
+def _form_of_state(failure: Failure, state: Tensor, step: Call, *, is_freed: bool) -> str:
+    """Tell how a state came over a step."""
+    if is_made_in_each(failure, state, step):
+        return "stepped_over"
+    reader = reader_after(failure, state, step)
+    if reader is not None and is_read_before(failure, reader, step):
+        return "stepped_carried"
+    return "stepped_between_freed" if is_freed else "stepped_between"
 
 
 def freed_besides(failure: Failure) -> dict[str, Any]:

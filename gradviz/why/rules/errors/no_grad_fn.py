@@ -271,13 +271,13 @@ def untracked(failure: Failure) -> Explanation | None:
     reasons = [why_untracked(failure, failure.root, maker)]
     if failure.graph.notes:
         reasons.append(say("raised.incomplete"))
+    form = "untracked"
+    if leaves:
+        form = "untracked_one" if len(leaves) == 1 else "untracked_named"
     return failure.answer(
         Cause.NO_GRAD_FN,
-        "untracked_named" if wanted_leaves(failure) else "untracked",
-        calls=[
-            maker,
-            *(failure.facts.first_maker.get(t.object_id) for t in wanted_leaves(failure)),
-        ],
+        form,
+        calls=[maker, *(failure.facts.first_maker.get(t.object_id) for t in leaves)],
         tensors=[failure.root, *named_origins(failure)],
         checked=("cut_recorded",) if maker and not failure.graph.notes else (),
         start=failure.start,
