@@ -219,7 +219,7 @@ NOT_TORCHS = {
     "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "notebook.newest": {"frame.f_locals"},
     # of the user's own program: where its error stands, and what its frames hold
-    "why.failing": {"constructor.__code__", "f.f_locals"},
+    "why.failing": {"constructor.__code__", "self.running.f_locals"},
     "why.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},
     "names.statements": {"getattr(function, '__code__', None)"},
 }

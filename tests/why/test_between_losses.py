@@ -137,7 +137,7 @@ for _ in range(2):
 """
 TOLD = {
     "a generator's output": (GAN.format(fake="fake"), "second_backward/let_in", "d_loss = "),
-    "a peer's output": (MUTUAL, "second_backward/let_in", "near ="),
+    "a peer's output": (MUTUAL, "second_backward/let_in_anew", "near ="),
     "samples of a penalty": (PENALTY, "second_backward/let_in", "loss = self.D("),
     "a state that is wiped": (STATE, "second_backward/wiped_in_place", "m.h.fill_"),
     "left by a loss": (LEFT, "gradients_pile_up/left_and_cleared_elsewhere", "g_loss.backward"),
