@@ -455,8 +455,11 @@ def _of_snapshots(bare: Bare) -> Explanation | None:
     if not kept or recording is None or not bare.models:
         return None
     statements = Statements.of(recording)
+    moves = _moves_by_hand(recording)
     for name, values in kept.items():
-        taken = _taken_before_a_step(statements, name) or _taken_and_loaded(bare, statements, name)
+        taken = _taken_before_a_step(statements, name, moves) or _taken_and_loaded(
+            bare, statements, name
+        )
         if taken is None and not _is_used_as_it_was(recording, values):
             continue
         told = _of_snapshot(bare, name, values)
@@ -480,13 +483,24 @@ def _members(name: str, values: Any) -> dict[str, Any]:
     return {f"{name}[{key!r}]": t for key, t in values.items()} if is_state(values) else {}
 
 
-def _taken_before_a_step(statements: Statements, name: str) -> Source | None:
+def _moves_by_hand(recording: Recorded) -> list[Source]:
+    """Return the statements of the program's own that moved leaves by their gradients."""
+    piles = (pile for every in recording.training.sums_used.values() for pile in every)
+    calls = (pile.step.call for pile in piles if not pile.step.call.bookkeeping)
+    return list(dict.fromkeys(call.source for call in calls if call.source is not None))
+
+
+def _taken_before_a_step(
+    statements: Statements, name: str, moves: Sequence[Source]
+) -> Source | None:
     """Return the statement that gives a variable what ``state_dict()`` gives, where the last step
-    of that file stands below it, and something else with that variable below that."""
+    of that file, or the last line that moved parameters by hand, stands below it, and something
+    else with that variable below that."""
     taken = next((p for p, node in statements.binds(name) if _calls(node, "state_dict")), None)
     if taken is None:
         return None
-    steps = [p.line for p, _ in statements.calls("step") if p.file == taken.file]
+    moving = [*(place for place, _ in statements.calls("step")), *moves]
+    steps = [p.line for p in moving if p.file == taken.file]
     used = [p.line for p, _ in statements.mentions(name) if p.file == taken.file]
     return taken if steps and taken.line < max(steps) < max(used) else None
 

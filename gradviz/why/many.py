@@ -25,9 +25,10 @@ from gradviz.words.words import Words
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 # forms of zeros that are the right gradient
 RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum")
-COPIED_INTO = "copied_into"  # form: it gets no gradient, and its values by copying
+# forms: it gets no gradient, and its values by copying; or it drops out of a derivative
+WITHOUT = ("copied_into", "drops_out")
 # forms: their gradient is from another loss, or their values
-OF_ANOTHER = ("of_another", "kept_and_trained", COPIED_INTO)
+OF_ANOTHER = ("of_another", "kept_and_trained", *WITHOUT)
 # forms: an iteration before the last one trained it, or another in its place
 IN_TURN = ("trained_before", "set_aside", "alternative")
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
@@ -93,7 +94,7 @@ class Many:
     def trained_by_another(self, group: Told) -> str:
         """Say from which loss some parameters have their gradient, and why not from this one."""
         fields = group[0][1].finding.fields
-        if group[0][1].form == COPIED_INTO:
+        if group[0][1].form in WITHOUT:
             return _verdict_on(group, self.gradients.words, [a.name for a, _ in self.told])
         names = pattern([a.name for a, _ in group], [a.name for a, _ in self.told])
         others, loss = fields["others"], self.gradients.loss
@@ -114,7 +115,7 @@ class Many:
 
     def what_is_fine(self) -> str:
         """Say how many have their gradient, or had it."""
-        trains = [(a, e) for a, e in self.trains if e.form != COPIED_INTO]
+        trains = [(a, e) for a, e in self.trains if e.form not in WITHOUT]
         had = sum(e.form == "done" for _, e in trains)
         total = f"{len(trains):,}"
         if had == len(trains):

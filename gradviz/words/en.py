@@ -814,6 +814,8 @@ MEANT = {
     "not_known": "Whether that is meant is not known: the program shows no symptom of it.",
     "siblings": "Of the same list {names} was used: each run may take others, as experts are chosen.",
     "only_if": "only if that is to be trained: {mend}",
+    "if_stepped": "only if a step is to use it: step before it is cleared.",
+    "was_read": "The code computed with it before: {code}.",
 }
 
 # of a question that names nothing: why/bare.py
@@ -1256,6 +1258,9 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.HEALTHY, "set_aside"): Answer(
         verdict="{health}{symptom}: {code} set it to None when it was all zeros; nothing of {it} goes into the last {loss}.",
         why="An earlier {loss} gave it a gradient ({place}), and a step used that. A step passes by what has no gradient; one of zeros is moved by weight_decay and momentum all the same.",
+    ),
+    (Cause.HEALTHY, "drops_out"): Answer(
+        verdict="{health}{symptom}: {loss} is made of a derivative, and that does not depend on {it}: a summand drops out of it.",
     ),
     (Cause.HEALTHY, "alternative"): Answer(
         verdict="{health}{symptom}: no call used it in this run; others in its place were used, by one iteration and not by the next.",
@@ -2830,6 +2835,9 @@ ACCOUNT = {
     "undone_copy": "{code} gives {names:few} {leaves:its|their} values of before the step again, {n:once|# times}: what {step} learnt is gone in the next pass. If it is to go on from there: leave that out of the loop.",
     "undone_fill": "{code} gives {names:few} new values after a step, {n:once|# times}: what {step} learnt is gone in the next pass. If it is to go on from there: do that once, before the loop.",
     "model_anew": "{code} makes {names:few} anew for each of the {n} steps: {step} moved another model each time, and once only. If one is to learn: make the model and its optimizer once, before the loop.",
+    "leaf_anew": "{code} makes {names:few} anew for each of the {n} steps: {step} moved another tensor each time, and once only. If one is to learn: make it once, before the loop.",
+    "derived_at_once": "{call} derives the {n} columns of {given} at once: each column of its result is the sum of the derivatives of all {n} by one input, mixed ones among them. If the derivative of one is wanted: torch.autograd.grad({given}[:, 0].sum(), {by}, create_graph=True)[0][:, 0], and so for each.",
+    "handed_gradient": "{call} multiplies what goes back by the values of {given}: what backward() is handed is taken for the gradient of {root} that comes from above. So the derivative is multiplied by {given}. If the derivative itself is wanted: hand it torch.ones_like({root}).",
     "optimizer_anew": "{code} makes the optimizer anew for each of the {n} steps of {step}: what {kind} keeps from step to step (momentum, averages) begins again at 0 every time. If it is to be kept: make {name} once, before the loop.",
     "used_up": "{name} is a generator ({made}), and used up once it was gone through: {statement} ({place}) finds nothing in it. {name} = list({value}) can be read again and again.",
     "rate_attribute": "{statement} ({place}) sets an attribute that no step reads: the learning rate of {optimizer} is in its param_groups, and is {rate}. If it is to change: for g in {optimizer}.param_groups: g['lr'] = … there.",
@@ -2985,6 +2993,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="{second} has the same parameters as {first}, and nothing else: no step moves {names}.",
         why="the loss reaches {n:it|them}, and no optimizer that is known here holds {n:it|them}.",
         mend="make {second} from the parameters of the model that it is to train, and call its step().",
+    ),
+    (Cause.NOT_MOVED, "only_frozen"): Answer(
+        verdict="All that the optimizers hold is frozen: {names}. No step moved anything.",
+        why="requires_grad of {n:it|them} is False: {n:it gets|they get} no gradient, and a step passes by what has none.",
+        mend="do not freeze {n:it|them}, or set requires_grad = True for {n:it|them} after the last line that does.",
     ),
     (Cause.NOT_MOVED, "holds_none"): Answer(
         verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",

@@ -8,6 +8,8 @@ import textwrap
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 import gradviz as gv
 
@@ -258,3 +260,99 @@ def test_what_a_block_makes_and_overwrites_itself_is_no_variable() -> None:
         "nn.ReLU(inplace={inplace}), nn.Linear(2, 2)", "nn.Linear(2, 2), nn.ReLU(inplace={inplace})"
     )
     assert told(program.format(inplace=True, line="out = self.rep(x)")).form != "argument"
+
+
+# --- a gradient that is cleared, or never asked for, where nothing steps --------------------------
+
+CLEARED = """
+net = nn.Linear(3, 1)
+net(torch.ones(8, 3)).pow(2).mean().backward()
+{read}
+net.zero_grad()
+"""
+
+
+def test_a_gradient_that_was_read_before_it_was_cleared_is_observed() -> None:
+    read = told(CLEARED.format(read="kept = [p.grad + 0.0 for p in net.parameters()]"))
+    assert read.is_observed
+    assert "p.grad + 0.0" in str(read)
+    assert not told(CLEARED.format(read="")).is_observed
+
+
+def test_a_gradient_that_was_read_and_cleared_before_the_step_is_a_fault() -> None:
+    answer = told(
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            net(torch.ones(8, 3)).pow(2).mean().backward()
+            size = sum(p.grad.norm() for p in net.parameters())
+            opt.zero_grad()
+            opt.step()
+        """
+    )
+    assert not answer.is_observed
+    assert answer.mend
+
+
+def test_a_grad_that_is_read_beside_torch_func_is_asked_about() -> None:
+    answer = told(
+        """
+        net = nn.Linear(3, 1)
+        x = torch.ones(8, 3)
+        loss = net(x).pow(2).mean()
+        twice = torch.func.vmap(lambda one: one * 2)(x)
+        print(net.weight.grad)
+        """
+    )
+    assert answer.cause == "no_backward_yet"
+    assert not answer.is_observed
+
+
+def test_the_condition_of_a_mend_is_said_once() -> None:
+    answer = told(
+        """
+        net, other = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt = torch.optim.SGD(other.parameters(), lr=0.1)
+        for _ in range(3):
+            with torch.no_grad():
+                h = net(torch.ones(8, 3))
+            opt.zero_grad()
+            loss = other(h).pow(2).mean()
+            loss.backward()
+            opt.step()
+        print(net.weight.grad)
+        """
+    )
+    assert not ("only if" in answer.mend and "if it is to learn" in answer.mend)
+
+
+DERIVED = """
+net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1))
+x, y = torch.rand(8, 2), torch.rand(8, 1)
+x.requires_grad = True
+out = net(x)
+slopes, = torch.autograd.grad(out, x, torch.ones_like(out), create_graph=True)
+curved, = torch.autograd.grad(slopes[:, 0].sum(), x, create_graph=True)
+loss = (slopes[:, 1] - curved[:, 0]).pow(2).mean() + ({out} - y).pow(2).mean()
+loss.backward()
+"""
+
+
+def of_loss(program: str) -> str:
+    """Return the answer about a network and its loss."""
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    with gv.record() as recording:
+        exec(program, names)
+    answer = gv.explain(
+        names["net"], names["loss"], recording=recording, names={"loss": names["loss"]}
+    )
+    return " ".join(str(answer).split())
+
+
+def test_a_bias_drops_out_of_a_derivative_and_one_that_is_cut_off_does_not() -> None:
+    alone = of_loss(DERIVED.replace(" + ({out} - y).pow(2).mean()", ""))
+    assert "loss is made of a derivative, and that does not depend on" in alone
+    cut = of_loss(DERIVED.format(out="out.detach()"))
+    assert "detach" in cut
+    assert "drops out" not in cut

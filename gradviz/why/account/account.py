@@ -21,6 +21,7 @@ from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
+from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.loss_domains import LossDomains
@@ -98,6 +99,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(case.facts, words, steps)
+    yield from handed_gradient(case.facts, words)
+    yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Call
+from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written, dim_written
 from gradviz.why.account.remark import Remark, Weight
@@ -127,10 +127,18 @@ class Forward:
         given = [self.graph.tensor[i] for i in call.inputs]
         shapes = {t.shape for t in given}
         n = max((shape[0] for shape in shapes if shape), default=0)
-        makers = (self.facts.maker.get(t.id) for t in given)
-        on_purpose = any(m is not None and m.function in _ADDS_A_DIMENSION for m in makers)
+        on_purpose = any(map(self._is_made_a_column, given))
         alike = len(given) != 2 or shapes != {(n,), (n, 1)} or on_purpose
         return 0 if alike or all(t.requires_grad for t in given) else n
+
+    def _is_made_a_column(self, tensor: Tensor) -> bool:
+        """Say whether the call that made a tensor gave it a dimension more, or others an order:
+        what takes one column of several gives it one less."""
+        maker = self.facts.maker.get(tensor.id)
+        if maker is None or maker.function not in _ADDS_A_DIMENSION or not maker.inputs:
+            return False
+        before = self.graph.tensor[maker.inputs[0]].shape or ()
+        return len(tensor.shape or ()) >= len(before)
 
     def over_the_batch(self) -> Iterator[Remark]:
         """Tell of a softmax over the first dimension of scores from which a loss takes one of each

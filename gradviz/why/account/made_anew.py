@@ -4,6 +4,7 @@ optimizer keeps between steps, is gone at the next one. Knows no torch."""
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -84,7 +85,20 @@ def _models(facts: Facts, words: Words, steps: dict[object, list[Use]]) -> Itera
             "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
         }
         objects = frozenset(rows[-1])
-        yield Remark(Weight.WEIGHTY, "model_anew", fields, (), objects, (made,))
+        key = "leaf_anew" if objects.isdisjoint(facts.of_modules) else "model_anew"
+        if not _is_sought(facts, step, steps, objects):
+            yield Remark(Weight.WEIGHTY, key, fields, (), objects, (made,))
+
+
+def _is_sought(
+    facts: Facts, step: Call, steps: dict[object, list[Use]], objects: frozenset[int]
+) -> bool:
+    """Say whether leaves that are no model's were moved by hand, while steps move others again and
+    again: inputs that are sought anew for each batch, as an attack does."""
+    if step.bookkeeping or not objects.isdisjoint(facts.of_modules):
+        return False
+    others = Counter(use.leaf for every in steps.values() for use in every)
+    return any(n > 1 for leaf, n in others.items() if leaf not in objects)
 
 
 def _made_by(facts: Facts, leaves: Sequence[int], before: Sequence[int]) -> Source | None:

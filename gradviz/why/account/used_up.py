@@ -73,7 +73,8 @@ def _bound(scope: Any, name: str) -> list[ast.Name]:
 def _read_again(made: ast.Assign, name: str) -> Any:
     """Return the statement that reads a generator after it was read; None where there is none."""
     scope = scope_of(made)
-    names = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == name]
+    called = {name, *_other_names(scope, name)}
+    names = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in called]
     reads = sorted((n for n in names if _uses_up(n)), key=lambda n: (n.lineno, n.col_offset))
     if not reads:
         return None
@@ -84,6 +85,18 @@ def _read_again(made: ast.Assign, name: str) -> Any:
         return None
     around = again.parent  # type: ignore[attr-defined]
     return around if isinstance(around, ast.For) else statement_or_head(again)
+
+
+def _other_names(scope: Any, name: str) -> list[str]:
+    """Return the variables to which a scope gives what another one holds, and nothing else."""
+    given = (n.targets[0] for n in ast.walk(scope) if isinstance(n, ast.Assign) and _is(n, name))
+    names = [target.id for target in given if isinstance(target, ast.Name)]
+    return [other for other in names if len(_bound(scope, other)) == 1]
+
+
+def _is(node: ast.Assign, name: str) -> bool:
+    """Say whether a statement gives what a variable holds as it is."""
+    return isinstance(node.value, ast.Name) and node.value.id == name
 
 
 def _uses_up(name: Any) -> bool:

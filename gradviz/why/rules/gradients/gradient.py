@@ -89,9 +89,15 @@ class Gradients(Zeros):
 
     def only_looks(self, call: Call) -> bool:
         """Say whether a call that reads a parameter of a module that ran is a log, a snapshot or an
-        average: it stands outside of modules, and what it made is no part of the loss."""
+        average: it stands outside of modules, what it made is no part of the loss, and no module
+        computes with that."""
         wrote = (e.after_id for e in self.facts.writes_by_call.get(call.id, ()))
-        return call.module_call is None and self.flow.behind.isdisjoint((*call.outputs, *wrote))
+        is_outside = call.module_call is None
+        if not is_outside or not self.flow.behind.isdisjoint((*call.outputs, *wrote)):
+            return False
+        made = (i for output in call.outputs for i in self.flow.connected(output))
+        readers = (c for i in made for c in self.facts.calls_reading.get(i, ()))
+        return all(c.module_call is None for c in readers)
 
     @cached_property
     def fresh(self) -> list[Tensor]:

@@ -183,6 +183,22 @@ def _is_read_outside(gradients: Gradients, module_call: int) -> bool:
     return any(not made.isdisjoint(call.inputs) for call in readers)
 
 
+def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that it goes into what autograd.grad derived with a graph, and that the derivative, of
+    which the loss is made, does not depend on it: a last bias is a summand."""
+    tensor, call = gradients.graph.tensor, gradients.graph.call
+    for run in (b for b in gradients.graph.backwards if b.kind == "grad"):
+        made = [i for i in call[run.call_id].outputs if i in gradients.flow.behind]
+        if not any(tensor[i].requires_grad and not tensor[i].is_leaf for i in made):
+            continue
+        if gradients.above(asked).isdisjoint(run.roots):
+            continue
+        return gradients.answer(
+            asked, Cause.HEALTHY, "drops_out", calls=[call[run.call_id]], checked=CHECKED_IN_LOSS
+        )
+    return None
+
+
 def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:
     """Tell that what was made from it does not go into the loss."""
     unread = unread_results(gradients, asked)

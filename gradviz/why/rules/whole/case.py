@@ -162,6 +162,7 @@ class Case(Losses):
         told = targets.trained_apart(self, told, self.gradients)
         told = targets.in_turn(told, self.gradients)
         told = chosen_off.without_chosen(self, told)
+        told = targets.without_results(self, told)
         alone = self._held_by_none()
         if self.in_particular or not alone or not any(_is_fine(e) for _, e in told):
             return told

@@ -4,10 +4,13 @@ gradient and found none, or where an optimizer is to train what gets no gradient
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import Call, CutReason
+from gradviz.names.position import callee_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.why.subjects import held_by
@@ -33,6 +36,10 @@ _CHOSEN_FORMS = {
 }
 # forms that tell of code which says something else: it was to switch the flags on again
 _CONTRADICTING = {"only_off"}
+# cuts whose fix says itself that it is one if something is to learn
+_SAID_IF_WANTED = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
+# what of torch.func gives gradients back, and fills no .grad
+_OF_FUNC = {"grad", "grad_and_value", "vjp", "jacrev", "jacfwd", "hessian", "vmap"}
 # why a gradient is missing that maybe nobody wants
 _MISSING = {
     Cause.CUT,
@@ -54,7 +61,13 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     siblings = _used_siblings(case, found)
     if siblings:
         line = say("meant.siblings", names=pattern(siblings))
-        return _observed(found, say("meant.only_if", mend=found.mend), line)
+        return _observed(found, _only_if(found), line)
+    read = _read_before_cleared(case, found)
+    if read is not None:
+        line = say("meant.was_read", code=case.words.at(read))
+        return _observed(found, say("meant.if_stepped"), line)
+    if _took_gradients_otherwise(case, found):
+        return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     if case.asks_for_tensors:
         return None
     is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
@@ -63,8 +76,48 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     if _only_returned(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     if _is_wanted_by_nobody(case, found):
-        return _observed(found, say("meant.only_if", mend=found.mend), say("meant.not_known"))
+        return _observed(found, _only_if(found), say("meant.not_known"))
     return None
+
+
+def _only_if(found: Explanation) -> str:
+    """Return what mends an answer, on the condition that a gradient is wanted: said once."""
+    if any(cut.reason in _SAID_IF_WANTED for cut in found.cuts):
+        return found.mend
+    return say("meant.only_if", mend=found.mend)
+
+
+def _read_before_cleared(case: Case, found: Explanation) -> Call | None:
+    """Return a call of the program's own that computed with a gradient before it was cleared, where
+    that is the answer, and nothing steps: it was taken for that."""
+    if (found.cause, found.form) != (Cause.NO_BACKWARD_YET, "cleared") or _has_steps(case):
+        return None
+    tensor, training = case.graph.tensor, case.training
+    objects = {tensor[i].object_id for i in found.tensor_ids if i in tensor}
+    cleared = max((call.id for call in found.finding.calls), default=0)
+    for call in case.facts.ordinary_calls:
+        of = {training.owners.get(tensor[i].object_id) for i in call.inputs}
+        if call.id < cleared and call.outputs and not call.bookkeeping and of & objects:
+            return call
+    return None
+
+
+def _took_gradients_otherwise(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that no backward ran, in a program that takes its gradients by
+    torch.func, reads no ``.grad``, and steps nothing."""
+    if found.cause is not Cause.NO_BACKWARD_YET or case.recording is None or _has_steps(case):
+        return False
+    if case.graph.backwards or case.statements.calls("backward"):
+        return False
+    if any(look.attribute == "grad" for _, look in case.recording.looked_at()):
+        return False
+    called = {callee_of(node.func) for _, node in case.statements.nodes(ast.Call)}
+    return not called.isdisjoint(_OF_FUNC)
+
+
+def _has_steps(case: Case) -> bool:
+    """Say whether anything steps: an optimizer is known, or a leaf was moved by its gradient."""
+    return bool(case.known_optimizers or case.graph.held or case.training.sums_used)
 
 
 def _observed(found: Explanation, mend: str, line: str) -> Explanation:

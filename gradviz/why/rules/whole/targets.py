@@ -76,6 +76,21 @@ def as_copied(asked: Asked, found: Explanation, gradients: Gradients) -> Explana
     )
 
 
+def without_results(case: Losses, told: Told) -> Told:
+    """Return answers without those that a result keeps no gradient, where leaves were asked about
+    besides that have theirs, and the program read no ``.grad`` of a result: nobody misses that."""
+    if case.recording is None or not any(_is_leaf_with_gradient(a, e) for a, e in told):
+        return told
+    read = {id(t) for t, look in case.recording.looked_at() if look.attribute == "grad"}
+    ids = {case.ids.get(i) for i in read | case.sure_grads}
+    return [(a, e) for a, e in told if e.cause is not Cause.NON_LEAF or a.tensor_id in ids]
+
+
+def _is_leaf_with_gradient(asked: Asked, found: Explanation) -> bool:
+    """Say whether an answer is that a leaf has its gradient."""
+    return asked.is_leaf and asked.grad != "none" and found.cause.level is Level.FINE
+
+
 def trained_apart(case: Losses, told: Told, gradients: Gradients) -> Told:
     """Return answers, those of parameters as healthy that a cut keeps off this loss, and that
     have an optimizer which holds nothing that this loss trains: a generator's, where the
