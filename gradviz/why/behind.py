@@ -11,7 +11,7 @@ from executing import Source as File
 
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed_file
-from gradviz.names.bindings import binders_of
+from gradviz.names.bindings import binder_before, binders_of
 from gradviz.names.position import callee_of, holds_others
 from gradviz.names.statements import Statements, source_of
 
@@ -65,7 +65,18 @@ def _one_step(stands: Stands, statements: Statements | None) -> Iterator[Stands]
         if isinstance(node, (ast.Name, ast.Attribute)):
             yield from (Stands(file, binder) for binder in binders_of(node))
         elif isinstance(node, ast.Call) and statements is not None:
-            yield from _returns(callee_of(node.func), statements)
+            yield from _returns(_called(node.func), statements)
+
+
+def _called(function: ast.expr) -> str | None:
+    """Return the name of a function; of a variable that was given one, the function's own."""
+    for _ in range(MOST):
+        binder = binder_before(function)
+        value = getattr(binder, "value", None)
+        if not isinstance(binder, ast.Assign) or not isinstance(value, (ast.Name, ast.Attribute)):
+            break
+        function = value
+    return callee_of(function)
 
 
 def _returns(function: str | None, statements: Statements) -> Iterator[Stands]:

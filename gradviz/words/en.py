@@ -1405,6 +1405,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="for a single number the gradient to start with is 1; for more it is not defined.",
         mend="reduce first: .sum() or .mean(); or pass the gradient to start with, as torch.ones_like({it}), which gives that of the sum.",
     ),
+    (Cause.NOT_SCALAR, "reduced_too_early"): Answer(
+        verdict="Backward needs one number to start from, and {name} has {numbers}: .{function}() was taken of {factor} alone, before the product.",
+        why="a method binds more strongly than *, so it belongs to the last factor only; the product still has one number for each element.",
+        mend="brackets around the product: {anew}.",
+    ),
     (Cause.NEVER_TRACKED, "raised"): Answer(
         verdict="autograd.grad was asked for the gradient of {name}, which does not require grad.",
         why="no gradient is computed for what does not require grad.",
@@ -1474,6 +1479,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
         why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
         mend="{anew}; or make the view on the same side of no_grad as the write.",
+    ),
+    (Cause.VIEW_IN_PLACE, "iterated"): Answer(
+        verdict="{code:begin} writes in place into {part}, one of the views of {whole} that the loop makes all at once.",
+        why="autograd cannot rewrite the history of one of several views that one call returned; of a single view, made by its index, it can.",
+        mend="{head}, and there {indexed}.",
     ),
     (Cause.VIEW_IN_PLACE, "of_function"): Answer(
         verdict="{code:begin} writes in place into what {function}, a custom Function, gave back as it came.",
@@ -1711,6 +1721,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="{kept} after each step: the next iteration starts from the value only, and retain_graph=True is not needed.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_handed_on"): Answer(
+        verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before: {handed} hands it on, and all that stands beside it.",
+        why="{reasons:sentences}",
+        mend="{kept} in the place of {handed}: the next iteration starts from the values only, and retain_graph=True is not needed.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped_between"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",
@@ -1731,6 +1746,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="compute it with the new weights: move {lines:list} below {step}. Or call {second} before that step, if the step is to use its gradient too. {detached:list} in {freed_in} besides: {first} has freed what is behind {shared:few}.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_added"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="compute the loss anew after {step}, by a forward of its own. Before that step, {second} would add to the gradients of {first}, which the step uses.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
@@ -1740,6 +1760,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
         why="{reasons:sentences}",
         mend="{mend}",
+    ),
+    (Cause.SECOND_BACKWARD, "kept_in_place"): Answer(
+        verdict="{code:begin} writes into {name}, which still has the history of what was written there before, and {first} has freed that.",
+        why="a tensor that results are written into keeps the history of all of them, so a loss of one part goes back through the others.",
+        mend="{kept} after each backward: the numbers stay, without their history. Or compute the loss from the result itself, and write its .detach() there.",
     ),
     (Cause.SECOND_BACKWARD, "unseen"): Answer(
         verdict="An earlier backward has gone through part of this graph already.",
@@ -2043,6 +2068,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{function} is a Function of the old kind: its forward is no static method, and an instance was called.",
         why="autograd calls forward and backward of the class, with ctx in the place of self.",
         mend="@staticmethod above both, ctx for self, and {wanted} in the place of that call.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "kept_by_instance"): Answer(
+        verdict="{function} keeps {attribute} on an instance, and autograd makes a context of its own for each call, which knows nothing of that instance.",
+        why="apply belongs to the class: forward and backward get this context in the place of self.",
+        mend="{wanted} in the place of {applied}, @staticmethod above both, {given} as one more argument of forward, ctx.{attribute} = {given} in it, and ctx for self; backward returns one more None.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "not_kept"): Answer(
+        verdict="{function}.backward() reads {attribute} of its context, and forward did not set it.",
+        why="the context of a call holds only what forward has put there.",
+        mend="ctx.{attribute} = … in forward, before it returns; tensors by ctx.save_for_backward(…).",
     ),
     (Cause.CUSTOM_BACKWARD, "missing"): Answer(
         verdict="{function} has no backward, and a gradient came to what it returned.",
@@ -2603,6 +2638,8 @@ ADVICE = {
     "power": "{code} has an exponent that is no whole number, or below 0: of a negative number that is NaN, and at 0 it or its derivative is infinite. .clamp(min=1e-6) before it, or x.abs() + eps.",
     "arc": "{function} is for numbers from -1 to 1, and its derivative at both ends is infinite: .clamp(-1 + 1e-6, 1 - 1e-6) before it.",
     "spread": "{function} of one number is NaN, and its derivative is where all are equal: unbiased=False, and + eps.",
+    "eigenvectors": "the derivative of an eigenvector divides by the differences between eigenvalues, 0 where two are equal: go on with the eigenvalues alone (torch.linalg.eigvalsh), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)); one eps for all leaves them equal.",
+    "singular_vectors": "the derivative of a singular vector divides by the differences between squared singular values, 0 where two are equal: go on with these values alone (torch.linalg.svdvals), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)).",
     "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
 }
 

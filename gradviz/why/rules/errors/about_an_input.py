@@ -15,7 +15,7 @@ from gradviz.graph.records import Call, Tensor
 from gradviz.why.explanation import Explanation, at_a_word
 from gradviz.why.fixes import is_label
 from gradviz.why.reading import LOOKS
-from gradviz.why.rewritten import out_of_place
+from gradviz.why.rewritten import out_of_place, reduced_whole, written_by_index
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say
@@ -79,6 +79,32 @@ def of_function(failure: Failure) -> Explanation | None:
     )
 
 
+def iterated(failure: Failure) -> Explanation | None:
+    """Tell of a loop over a tensor that writes in place into its parts: all of them are made in one
+    call, and one by its index is not."""
+    tensor = blamed(failure, Cause.VIEW_IN_PLACE)
+    base = failure.graph.tensor.get(tensor.base_id) if tensor else None
+    line = failure.failed
+    if tensor is None or base is None or line is None or "Unbind" not in failure.text:
+        return None
+    if base.is_leaf and base.requires_grad:  # none of its views may be written
+        return None
+    write = written_by_index(line.parts[-1] if line.parts else None, failure.in_code(tensor))
+    if write is None:
+        return None
+    return failure.answer(
+        Cause.VIEW_IN_PLACE,
+        "iterated",
+        calls=[failure.call],
+        tensors=[tensor, base],
+        code=failure.code(failure.call) or say("raised.call"),
+        part=failure.in_code(tensor),
+        whole=Code(write.whole),
+        head=Code(write.head),
+        indexed=Code(write.statement),
+    )
+
+
 def _is_view_of(tensor: Tensor, other: Tensor) -> bool:
     """Say whether a tensor has the memory and the shape of another one."""
     alike = (tensor.storage_id, tensor.shape) == (other.storage_id, other.shape)
@@ -125,6 +151,32 @@ def not_a_float(failure: Failure) -> Explanation | None:
         calls=[failure.call],
         tensors=[tensor],
         maker=failure.written(maker),
+        **fields(failure, tensor, None),
+    )
+
+
+def reduced_too_early(failure: Failure) -> Explanation | None:
+    """Tell of a loss that is a product, of which one factor alone was reduced to a number."""
+    tensor = blamed(failure, Cause.NOT_SCALAR)
+    maker = failure.facts.maker.get(tensor.id) if tensor else None
+    if tensor is None or maker is None or maker.function not in ("mul", "__mul__", "__rmul__"):
+        return None
+    inputs = [failure.graph.tensor[i] for i in maker.inputs]
+    makers = [failure.facts.maker.get(t.id) for t in inputs if t.shape == ()]
+    reduced = [c for c in makers if c is not None and c.function in ("mean", "sum") and c.inputs]
+    if len(reduced) != 1 or failure.graph.tensor[reduced[0].inputs[0]].shape != tensor.shape:
+        return None
+    whole = reduced_whole(code_of(maker), reduced[0].function)
+    if whole is None:
+        return None
+    return failure.answer(
+        Cause.NOT_SCALAR,
+        "reduced_too_early",
+        calls=[maker, failure.call],
+        tensors=[tensor],
+        factor=Code(whole.factor),
+        function=reduced[0].function,
+        anew=Code(whole.statement),
         **fields(failure, tensor, None),
     )
 

@@ -9,6 +9,7 @@ from gradviz.graph.facts import WIPING, site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
+    Node,
     Tensor,
 )
 from gradviz.names.frames import (
@@ -88,6 +89,48 @@ def wiped_in_place(failure: Failure) -> Explanation | None:
                 second=failure.written(failure.call),
             )
     return None
+
+
+def _earlier_through(failure: Failure, node: Node | None) -> Call | None:
+    """Return the last backward of another loss that went through a write into a part."""
+    if node is None or failure.run is None or node.name != "CopySlices":
+        return None
+    run = failure.run
+    ran = [b for b in failure.graph.backwards if node.id in b.ran and b.run != run.run]
+    if not ran or set(run.roots) <= set(ran[-1].ran):
+        return None
+    return failure.graph.call[ran[-1].call_id]
+
+
+def kept_in_place(failure: Failure) -> Explanation | None:
+    """Tell of a tensor that results are written into, and that keeps the history of each: a loss of
+    the newest goes back through those that an earlier backward has freed."""
+    node = failure.graph.node.get(failure.event.node_id if failure.event else None)
+    maker = failure.maker(node)
+    first = _earlier_through(failure, node)
+    if node is None or maker is None or first is None or not maker.inputs:
+        return None
+    whole = failure.graph.tensor[maker.inputs[0]]
+    later = [
+        failure.graph.call[e.call_id]
+        for e in failure.facts.writes
+        if e.call_id > first.id and failure.graph.tensor[e.after_id].object_id == whole.object_id
+    ]
+    if not later:
+        return None
+    name = failure.in_code(whole)
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "kept_in_place",
+        calls=[later[-1], failure.call],
+        also_at=[maker, first],
+        tensors=[whole],
+        nodes=[node],
+        name=name,
+        code=failure.code(later[-1]),
+        first=failure.written(first),
+        kept=Code(f"{name} = {name}.detach()"),
+    )
 
 
 def carried_over(failure: Failure) -> Explanation | None:

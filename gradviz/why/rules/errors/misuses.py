@@ -16,7 +16,7 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
-from gradviz.names.position import callee_of
+from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.failed_line import FailedLine
@@ -176,6 +176,63 @@ def _instance_called(line: FailedLine, failure: Failure) -> Fields:
     return {**told, "wanted": f"{told['function']}.apply(…)"}
 
 
+def _kept_by_instance(line: FailedLine, failure: Failure) -> Fields:
+    """Return what the constructor of a custom Function set on an instance, with the call of apply
+    that should hand it over; None where no constructor sets it."""
+    told = _attribute_of_context(line, failure)
+    if told is None or failure.statements is None:
+        return None
+    for _, kind in failure.statements.nodes(ast.ClassDef):
+        made = [n for n in kind.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+        given = _given_to(made[0], told["attribute"]) if made else ""
+        if kind.name == told["function"] and given:
+            return {**told, "given": given, **_applied_instance(failure, kind.name)}
+    return None
+
+
+def _given_to(constructor: Any, attribute: str) -> str:
+    """Return the code of what a constructor gives an attribute of its own; "" where it does not."""
+    for node in ast.walk(constructor):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and target.attr == attribute:
+                    return ast.unparse(node.value)
+    return ""
+
+
+def _applied_instance(failure: Failure, function: str) -> dict[str, Any]:
+    """Return the call of apply on an instance of a custom Function, with what the instance was
+    given among its arguments."""
+    calls = [] if failure.statements is None else failure.statements.calls("apply")
+    for _, call in calls:
+        owner = getattr(call.func, "value", None)
+        if isinstance(owner, ast.Call) and callee_of(owner.func) == function:
+            arguments = ", ".join(map(ast.unparse, [*call.args, *owner.args]))
+            wanted = f"{ast.unparse(owner.func)}.apply({arguments})"
+            return {"wanted": wanted, "applied": ast.unparse(call)}
+    return {"wanted": f"{function}.apply(…)", "applied": f"{function}(…).apply(…)"}
+
+
+def _attribute_of_context(line: FailedLine, failure: Failure) -> Fields:
+    """Return the custom Function, and the attribute that its context does not have; None where no
+    class of the program is called so."""
+    found = re.search(_WITHOUT_ATTRIBUTE, failure.text)
+    classes = [] if failure.statements is None else [*failure.statements.nodes(ast.ClassDef)]
+    if found is None or not any(kind.name == found["function"] for _, kind in classes):
+        return None
+    readers = (
+        source_of(file, statement_of(node))
+        for file, kind in classes
+        if kind.name == found["function"]
+        for node in ast.walk(kind)
+        if isinstance(node, ast.Attribute)
+        and node.attr == found["attribute"]
+        and isinstance(node.ctx, ast.Load)
+    )
+    reader = next(readers, None)
+    return {**found.groupdict(), **({} if reader is None else {"at": reader})}
+
+
 def _is_applied(call: ast.Call) -> bool:
     """Say whether a call is ``Function.apply(…)``."""
     function = call.func
@@ -255,6 +312,7 @@ def _function_applied(line: FailedLine, failure: Failure) -> Fields:
     return None
 
 
+_WITHOUT_ATTRIBUTE = r"'(?P<function>\w+)Backward' object has no attribute '(?P<attribute>\w+)'"
 MISUSED = Cause.MISUSED
 MISUSES: tuple[Misuse, ...] = (
     # optimizers
@@ -299,6 +357,8 @@ MISUSES: tuple[Misuse, ...] = (
         "instance",
         _instance_called,
     ),
+    Misuse(_WITHOUT_ATTRIBUTE, Cause.CUSTOM_BACKWARD, "kept_by_instance", _kept_by_instance),
+    Misuse(_WITHOUT_ATTRIBUTE, Cause.CUSTOM_BACKWARD, "not_kept", _attribute_of_context),
     Misuse(
         r"must implement either the backward or vjp method",
         Cause.CUSTOM_BACKWARD,

@@ -17,7 +17,14 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
-from gradviz.names.frames import Scope, frames, place_at, variables_of
+from gradviz.names.frames import (
+    Scope,
+    frames,
+    keepers,
+    place_at,
+    place_of_keeper,
+    variables_of,
+)
 from gradviz.why.explanation import Explanation
 from gradviz.why.messages import (
     Versions,
@@ -25,7 +32,13 @@ from gradviz.why.messages import (
 )
 from gradviz.why.rewritten import out_of_place
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
-from gradviz.why.rules.errors.second_backward import reader_of
+from gradviz.why.rules.errors.second_backward import (
+    leaves_from,
+    leaves_of_run,
+    moved_between,
+    objects,
+    reader_of,
+)
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say
 
@@ -88,10 +101,14 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     if state is not None and made is not None:
         fields |= _state_fields(failure, state, made)
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
+        if form == "stepped_over":
+            form, made, handed = over_to_the_next(failure, state, made)
+            fields |= handed
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
     else:
-        form = "stepped"
+        form, added = alone(failure, update)
+        fields |= added
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
         form,
@@ -127,6 +144,68 @@ def _form_of_state(failure: Failure, state: Tensor, step: Call, *, is_freed: boo
     if reader is not None and is_read_before(failure, reader, step):
         return "stepped_carried"
     return "stepped_between_freed" if is_freed else "stepped_between"
+
+
+def alone(failure: Failure, update: Update) -> tuple[str, dict[str, str]]:
+    """Return the form in which a step is told beside which nothing can be moved, and its fields."""
+    first = added_to(failure, update)
+    return (
+        ("stepped", {}) if first is None else ("stepped_added", {"first": failure.written(first)})
+    )
+
+
+def added_to(failure: Failure, update: Update) -> Call | None:
+    """Return the backward before a step to whose gradients this one's would be added, if it were
+    called before that step, too: this one is to train what another optimizer has. None where it
+    may be meant for the same step."""
+    maker = failure.maker(update.node)
+    if maker is None or failure.run is None:
+        return None
+    moved = moved_between(failure, maker)
+    reached = objects(leaves_from(failure, failure.run.roots))
+    is_for_others = any(held & reached and not held & moved for held in failure.optimizers)
+    if not is_for_others:
+        return None
+    earlier = [b for b in failure.graph.backwards if maker.id < b.call_id < update.step.id]
+    adding = [b for b in earlier if objects(leaves_of_run(failure, b)) & moved & reached]
+    return failure.graph.call[adding[-1].call_id] if adding else None
+
+
+class HandedOn(NamedTuple):
+    """The statement that hands a result on to the next iteration, beside others in one container.
+
+    Attributes:
+        place: the statement.
+        words: its code, and that of the same with everything in the container detached.
+    """
+
+    place: Call
+    words: dict[str, str]
+
+
+def over_to_the_next(
+    failure: Failure, state: Tensor, made: Call
+) -> tuple[str, Call, dict[str, str]]:
+    """Return the form in which a result of the iteration before is told, its place and fields."""
+    handed = handed_on(failure, state)
+    if handed is None:
+        return "stepped_over", made, {}
+    return "stepped_handed_on", handed.place, handed.words
+
+
+def handed_on(failure: Failure, state: Tensor) -> HandedOn | None:
+    """Return the statement that hands the container of a result on: ``state = next_state``. None
+    where the result has a name of its own there."""
+    maker = failure.facts.maker.get(state.id)
+    if maker is None:
+        return None
+    for frame, line, code in keepers(maker):
+        target, _, kept = code.partition(" = ")
+        whole = failure.detaching(kept) if kept.isidentifier() and target.isidentifier() else ""
+        if whole and whole != f"{kept}.detach()":
+            place = place_of_keeper(maker, frame, line, code)
+            return HandedOn(place, {"handed": Code(code), "kept": Code(f"{target} = {whole}")})
+    return None
 
 
 def freed_besides(failure: Failure) -> dict[str, Any]:

@@ -23,6 +23,8 @@ _DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rd
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
 _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
 _POWERS = {"pow", "__pow__", "float_power"}
+_VECTORS = {"eigh", "eig", "linalg_eigh", "linalg_eig", "symeig"}
+_SINGULAR = {"svd", "linalg_svd"}
 _LOST = 2**-25  # what single precision loses beside 1
 _BACK = 4  # calls between a logarithm and what may have become exactly 0 or 1
 
@@ -64,6 +66,10 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
         return Advice(say("advice.power", code=words.code(call))) if has_fraction(call) else None
     if function in _SPREADS:
         return Advice(say("advice.spread", function=function))
+    if function in _VECTORS:
+        return Advice(say("advice.eigenvectors"))
+    if function in _SINGULAR:
+        return Advice(say("advice.singular_vectors"))
     if function in _DIVISIONS:
         return Advice(say("advice.division"))
     return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
