@@ -142,16 +142,20 @@ ADDED = {"why/rules/sizes": {"received", "total", "zeros", "limit"}}  # by a roo
 
 
 def forms_of(at: str, call: ast.Call) -> list[str]:
-    """The forms that an answer can have: of a variable those that its function gives it."""
+    """The forms that an answer can have: of a variable those that its function gives it, itself or
+    by what another function of its file returns."""
     word = call.args[-1]
     if not isinstance(word, ast.Name):
         return literals(word)
     nodes = ast.walk(TREES[PACKAGE / at.partition(":")[0]])
-    functions = (f for f in nodes if isinstance(f, ast.FunctionDef))
+    functions = [f for f in nodes if isinstance(f, ast.FunctionDef)]
     around = [f for f in functions if f.lineno <= call.lineno <= (f.end_lineno or f.lineno)][-1]
     given = (n for n in ast.walk(around) if isinstance(n, ast.Assign))
     values = [n.value for n in given if ast.unparse(n.targets[0]) == word.id]
-    return [text for value in values for text in literals(value)]
+    called = {ast.unparse(value.func) for value in values if isinstance(value, ast.Call)}
+    inside = (n for f in functions if f.name in called for n in ast.walk(f))
+    returned = [n.value for n in inside if isinstance(n, ast.Return) and n.value]
+    return [text for value in (*values, *returned) for text in literals(value)]
 
 
 @pytest.mark.parametrize(("at", "call"), ANSWERED, ids=[at for at, _ in ANSWERED])
