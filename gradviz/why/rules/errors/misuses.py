@@ -216,7 +216,7 @@ def _applied_instance(failure: Failure, function: str) -> dict[str, Any]:
 def _attribute_of_context(line: FailedLine, failure: Failure) -> Fields:
     """Return the custom Function, and the attribute that its context does not have; None where no
     class of the program is called so."""
-    found = re.search(_WITHOUT_ATTRIBUTE, failure.text)
+    found = _WITHOUT_ATTRIBUTE.search(failure.text)
     classes = [] if failure.statements is None else [*failure.statements.nodes(ast.ClassDef)]
     if found is None or not any(kind.name == found["function"] for _, kind in classes):
         return None
@@ -312,7 +312,9 @@ def _function_applied(line: FailedLine, failure: Failure) -> Fields:
     return None
 
 
-_WITHOUT_ATTRIBUTE = r"'(?P<function>\w+)Backward' object has no attribute '(?P<attribute>\w+)'"
+_WITHOUT_ATTRIBUTE = re.compile(
+    r"'(?P<function>\w+)Backward' object has no attribute '(?P<attribute>\w+)'"
+)
 MISUSED = Cause.MISUSED
 MISUSES: tuple[Misuse, ...] = (
     # optimizers
@@ -357,8 +359,10 @@ MISUSES: tuple[Misuse, ...] = (
         "instance",
         _instance_called,
     ),
-    Misuse(_WITHOUT_ATTRIBUTE, Cause.CUSTOM_BACKWARD, "kept_by_instance", _kept_by_instance),
-    Misuse(_WITHOUT_ATTRIBUTE, Cause.CUSTOM_BACKWARD, "not_kept", _attribute_of_context),
+    Misuse(
+        _WITHOUT_ATTRIBUTE.pattern, Cause.CUSTOM_BACKWARD, "kept_by_instance", _kept_by_instance
+    ),
+    Misuse(_WITHOUT_ATTRIBUTE.pattern, Cause.CUSTOM_BACKWARD, "not_kept", _attribute_of_context),
     Misuse(
         r"must implement either the backward or vjp method",
         Cause.CUSTOM_BACKWARD,
