@@ -179,10 +179,15 @@ def _weight(group: Told) -> tuple[int, bool, int]:
     return found.cause.level, bool(found.cuts or found.lines or found.node_ids), len(group)
 
 
+def _has_gradient(found: Explanation) -> bool:
+    """Say whether an answer is that all is well, and not for want of a gradient."""
+    return found.cause is Cause.HEALTHY and found.form not in WITHOUT
+
+
 def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:
     """Say how many get a gradient: ``4 trainable parameters: 2 reached, 2 not.``"""
     if gradients.losses:
-        reached = [gradients.reaches(a) or e.cause is Cause.HEALTHY for a, e in trains]
+        reached = [gradients.reaches(a) or _has_gradient(e) for a, e in trains]
     else:
         reached = [a.grad not in ("none", "zero") for a, _ in trains]
     unknown = sum(gradients.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))

@@ -2324,6 +2324,21 @@ fix(
     ("freeze after it", AGAIN, f"{AGAIN}net[0].requires_grad_(False)\n"),
 )
 fix(
+    "not_moved/only_frozen",
+    "",
+    "not head.weight.equal(before)",
+    """
+body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+before = head.weight.detach().clone()
+for p in head.parameters():
+    p.requires_grad = False
+opt = torch.optim.SGD(head.parameters(), lr=0.1)
+head(body(torch.ones(1, 2))).sum().backward()
+opt.step()
+""",
+    ("do not freeze them", "p.requires_grad = False", "pass"),
+)
+fix(
     "not_moved/zero_rate",
     "net",
     "not net.weight.equal(before)",

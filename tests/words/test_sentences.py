@@ -151,10 +151,11 @@ def forms_of(at: str, call: ast.Call) -> list[str]:
     functions = [f for f in nodes if isinstance(f, ast.FunctionDef)]
     around = [f for f in functions if f.lineno <= call.lineno <= (f.end_lineno or f.lineno)][-1]
     given = (n for n in ast.walk(around) if isinstance(n, ast.Assign))
-    values = [n.value for n in given if ast.unparse(n.targets[0]) == word.id]
+    values = [n.value for n in given if word.id in map(ast.unparse, ast.walk(n.targets[0]))]
     called = {ast.unparse(value.func) for value in values if isinstance(value, ast.Call)}
     inside = (n for f in functions if f.name in called for n in ast.walk(f))
     returned = [n.value for n in inside if isinstance(n, ast.Return) and n.value]
+    returned = [value.elts[0] if isinstance(value, ast.Tuple) else value for value in returned]
     return [text for value in (*values, *returned) for text in literals(value)]
 
 

@@ -149,9 +149,9 @@ def _form_of_state(failure: Failure, state: Tensor, step: Call, *, is_freed: boo
 def alone(failure: Failure, update: Update) -> tuple[str, dict[str, str]]:
     """Return the form in which a step is told beside which nothing can be moved, and its fields."""
     first = added_to(failure, update)
-    return (
-        ("stepped", {}) if first is None else ("stepped_added", {"first": failure.written(first)})
-    )
+    if first is None:
+        return "stepped", {}
+    return "stepped_added", {"first": failure.written(first)}
 
 
 def added_to(failure: Failure, update: Update) -> Call | None:
