@@ -47,9 +47,21 @@ def cached_by_code(size: int) -> Callable[[F], F]:
 def file_of(code: CodeType) -> Source:
     """Return the text that a code was compiled from, as ``executing`` has read it.
 
-    Of a cell of marimo that is its file with all cells dedented, which has the same lines.
+    Of a cell of marimo that is its file with all cells dedented, which has the same lines. What is
+    nested more deeply than Python can follow, as a sum of 600 terms is, has no tree.
     """
-    return reader_of(code).for_filename(code.co_filename)
+    try:
+        return reader_of(code).for_filename(code.co_filename)
+    except RecursionError:
+        return _without_tree(code.co_filename)
+
+
+@functools.lru_cache(maxsize=64)
+def _without_tree(filename: str) -> Source:
+    """Return a file of which nothing is known but its name."""
+    file = Source(filename, [])
+    file.tree = None
+    return file
 
 
 @cached_by_code(1024)

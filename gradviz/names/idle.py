@@ -28,9 +28,9 @@ class Scope(NamedTuple):
     mentions: frozenset[str]
 
 
-def idle_functions(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]:
-    """Return the ids of the nodes of functions that did not run, as far as the text tells: none of
-    the codes is theirs, and nothing that may have run mentions them.
+def idle_nodes(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]:
+    """Return the ids of the syntax nodes inside of functions that did not run, as far as the text
+    tells: none of the codes is theirs, and nothing that may have run mentions them.
 
     Args:
         files: that may mention each other's functions.
@@ -39,32 +39,31 @@ def idle_functions(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]
     Example:
         >>> text = "def used(): pass\\ndef idle(): used()\\nused()\\n"
         >>> file = File("example.py", text.splitlines(keepends=True))
-        >>> [f.name for f in ast.walk(file.tree) if id(f) in idle_functions([file], [])]
-        ['idle']
+        >>> calls = [n for n in ast.walk(file.tree) if isinstance(n, ast.Call)]
+        >>> idle = idle_nodes([file], [])
+        >>> [(call.lineno, id(call) in idle) for call in calls]
+        [(3, False), (2, True)]
     """
     ran = {(code.co_filename, code.co_name, code.co_firstlineno) for code in codes}
-    idle: list[Scope] = []
-    mentioned: set[str] = set()
+    running: list[Scope] = []
+    waiting: list[Scope] = []
     for file in files:
         for scope in _scopes(file):
-            if scope.function is None or (file.filename, *_start(scope.function)) in ran:
-                mentioned |= scope.mentions
-            else:
-                idle.append(scope)
-    found = len(idle) + 1
-    while len(idle) < found:
-        found = len(idle)
-        called = [scope for scope in idle if _is_called(scope, mentioned)]
-        mentioned = mentioned.union(*(scope.mentions for scope in called))
-        idle = [scope for scope in idle if scope not in called]
-    return {id(scope.function) for scope in idle}
+            is_known = scope.function is None or (file.filename, *_start(scope.function)) in ran
+            (running if is_known else waiting).append(scope)
+    idle = (scope.function for scope in _left_waiting(running, waiting))
+    inside = (child for function in idle for child in ast.iter_child_nodes(function))
+    return {id(node) for child in inside for node in ast.walk(child)}
 
 
-def functions_around(node: Any) -> Iterator[Any]:
-    """Yield the functions in which a node stands, the innermost first, and not the node itself."""
-    while (node := getattr(node, "parent", None)) is not None:
-        if isinstance(node, _FUNCTIONS):
-            yield node
+def _left_waiting(running: list[Scope], waiting: list[Scope]) -> list[Scope]:
+    """Return the scopes that none of the running ones mentions, nor what these may call."""
+    mentioned: set[str] = set()
+    while running:
+        mentioned = mentioned.union(*(scope.mentions for scope in running))
+        running = [scope for scope in waiting if _is_called(scope, mentioned)]
+        waiting = [scope for scope in waiting if not _is_called(scope, mentioned)]
+    return waiting
 
 
 def _is_called(scope: Scope, mentioned: set[str]) -> bool:
@@ -96,18 +95,19 @@ def _scope(function: Any, tree: Any) -> Scope:
     return Scope(function, owner if isinstance(owner, ast.ClassDef) else None, mentions)
 
 
-def _mentions(node: Any) -> Iterator[str]:
-    """Yield the names that stand in a node, and not in the functions inside of it."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Name):
-            yield child.id
-        elif isinstance(child, ast.Attribute):
-            yield child.attr
-        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
-            yield child.value
-        # what a function is decorated with, and its defaults, are reckoned outside of it
-        inner = (
-            (child,) if not isinstance(child, _FUNCTIONS) else (*child.decorator_list, child.args)
-        )
-        for part in inner:
-            yield from _mentions(part)
+def _mentions(scope: Any) -> Iterator[str]:
+    """Yield the names that stand in a scope, and not in the functions inside of it; what these are
+    decorated with, and their defaults, are reckoned outside of them."""
+    todo = list(ast.iter_child_nodes(scope))
+    while todo:  # no recursion: a long sum is as deep as it is long
+        node = todo.pop()
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        if isinstance(node, _FUNCTIONS):
+            todo += [*node.decorator_list, node.args]
+        else:
+            todo += ast.iter_child_nodes(node)

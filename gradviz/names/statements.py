@@ -15,7 +15,7 @@ from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed
 from gradviz.names.bindings import argument_of, default_of
 from gradviz.names.compiled import file_of, is_edited
-from gradviz.names.idle import functions_around, idle_functions
+from gradviz.names.idle import idle_nodes
 from gradviz.names.position import (
     callee_of,
     display_name,
@@ -61,14 +61,12 @@ class Statements:
         """Yield every syntax node of a kind, or of several, with its file; none of the code of
         functions that did not run."""
         for file in self.files:
-            for node in _nodes(file, kind):
-                if not self._idle or self._idle.isdisjoint(map(id, functions_around(node))):
-                    yield file, node
+            yield from ((file, node) for node in _nodes(file, kind) if id(node) not in self._idle)
 
     @cached_property
     def _idle(self) -> set[int]:
-        """The ids of the nodes of functions that did not run, as far as the text tells."""
-        return idle_functions(self.files, self.codes)
+        """The ids of the nodes inside of functions that did not run, as far as the text tells."""
+        return idle_nodes(self.files, self.codes)
 
     def at(self, source: Source | None) -> tuple[Source, str] | None:
         """Return the innermost statement of a line, and the function that is called first there, ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import linecache
 import sys
 import textwrap
 from pathlib import Path
@@ -155,3 +156,23 @@ def test_equal_codes_of_other_lines_are_kept_apart(tmp_path: Path) -> None:
     codes = [compile(ast.Module([part], []), str(path), "exec") for part in (first, second)]
     lasti = [i.offset for i in dis.get_instructions(codes[0]) if i.opname.startswith("CALL")][-1]
     assert [locate(code, lasti).line for code in codes] == [2, 4]
+
+
+def test_a_file_that_is_nested_too_deeply_has_no_tree_and_is_no_obstacle() -> None:
+    program = (
+        "import torch, gradviz as gv\n"
+        "a = torch.ones(1, requires_grad=True)\n"
+        "with gv.record() as rec:\n"
+        f"    total = {' + '.join(['1'] * 900)}\n"
+        "    loss = (a.detach() * 2).sum()\n"
+        "    try:\n"
+        "        loss.backward()\n"
+        "    except RuntimeError:\n"
+        "        pass\n"
+        "told = rec.explain(a)\n"
+    )
+    linecache.cache["deep.py"] = len(program), None, program.splitlines(True), "deep.py"
+    names: dict[str, Any] = {}
+    exec(compile(program, "deep.py", "exec"), names)
+    assert file_of(compile("1", "deep.py", "exec")).tree is None
+    assert names["told"].verdict == "Nothing can train: loss has no grad_fn."

@@ -7,7 +7,7 @@ import ast
 import pytest
 from executing import Source
 
-from gradviz.names.idle import idle_functions
+from gradviz.names.idle import idle_nodes
 
 TEXT = """
 import torch
@@ -64,10 +64,10 @@ def idle(last: str, ran: str = "") -> set[str]:
     text = TEXT.replace("{last}", last)
     file = Source("example.py", text.splitlines(keepends=True))
     codes = [c for c in compile(text, "example.py", "exec").co_consts if hasattr(c, "co_name")]
-    found = idle_functions([file], [c for c in codes if c.co_name == ran])
+    found = idle_nodes([file], [c for c in codes if c.co_name == ran])
     assert file.tree is not None
-    functions = (n for n in ast.walk(file.tree) if isinstance(n, ast.FunctionDef))
-    return {f.name if id(f) in found else "" for f in functions} - {""}
+    functions = [n for n in ast.walk(file.tree) if isinstance(n, ast.FunctionDef)]
+    return {f.name for f in functions if id(f.body[0]) in found}
 
 
 FORGOTTEN = {"forgotten", "also_forgotten", "unused"}
