@@ -4,7 +4,7 @@ the program. Reads the text of the code, and runs none of it. Knows no torch."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
@@ -12,6 +12,14 @@ from typing import Any, NamedTuple
 from executing import Source as File
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MAGICS = ("run_cell_magic", "run_line_magic")  # what IPython makes of ``%%time``, code and all
+# What a function is decorated with that is called by its name all the same; any other decorator
+# may hand it to somebody who calls it, as ``@app.command()`` does.
+_STILL_NAMED = frozenset(
+    """abstractmethod autocast cache cached_property classmethod compile contextmanager custom_bwd
+    custom_fwd enable_grad inference_mode lru_cache no_grad overload override property setter
+    staticmethod wraps""".split()
+)
 
 
 class Scope(NamedTuple):
@@ -48,12 +56,30 @@ def idle_nodes(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]:
     running: list[Scope] = []
     waiting: list[Scope] = []
     for file in files:
+        known = _ran_in(file, ran)
         for scope in _scopes(file):
-            is_known = scope.function is None or (file.filename, *_start(scope.function)) in ran
+            is_known = scope.function is None or scope.function in known
             (running if is_known else waiting).append(scope)
     idle = (scope.function for scope in _left_waiting(running, waiting))
     inside = (child for function in idle for child in ast.iter_child_nodes(function))
     return {id(node) for child in inside for node in ast.walk(child)}
+
+
+def _ran_in(file: File, ran: Set[tuple[str, str, int]]) -> set[Any]:
+    """Return the functions of a file that ran, and those in which they are defined: these ran
+    before. ``ran``: file, name and first line of each that ran."""
+    functions = (scope.function for scope in _scopes(file) if scope.function is not None)
+    own = [function for function in functions if (file.filename, *_start(function)) in ran]
+    return {outer for function in own for outer in _with_those_around(function)}
+
+
+def _with_those_around(function: Any) -> Iterator[Any]:
+    """Yield a function and those in which it is defined, the innermost first."""
+    node = function
+    while node is not None:
+        if isinstance(node, _FUNCTIONS):
+            yield node
+        node = getattr(node, "parent", None)
 
 
 def _left_waiting(running: list[Scope], waiting: list[Scope]) -> list[Scope]:
@@ -67,13 +93,26 @@ def _left_waiting(running: list[Scope], waiting: list[Scope]) -> list[Scope]:
 
 
 def _is_called(scope: Scope, mentioned: set[str]) -> bool:
-    """Say whether a function may be called where these names stand: a base class, and Python,
-    call methods that nobody names."""
-    if scope.function.name in mentioned:
+    """Say whether a function may be called where these names stand: a base class, a decorator, and
+    Python, call what nobody names."""
+    if scope.function.name in mentioned or _is_handed_on(scope.function):
         return True
-    if scope.owner is None or scope.owner.name not in mentioned:
+    owner = scope.owner
+    if owner is None or (owner.name not in mentioned and not _is_handed_on(owner)):
         return False
-    return bool(scope.owner.bases) or scope.function.name.startswith("__")
+    is_made_by_others = owner.bases or owner.keywords or owner.decorator_list
+    return bool(is_made_by_others) or scope.function.name.startswith("__")
+
+
+def _is_handed_on(definition: Any) -> bool:
+    """Say whether a decorator may hand a function or a class to somebody who calls it."""
+    return any(_last_name(mark) not in _STILL_NAMED for mark in definition.decorator_list)
+
+
+def _last_name(mark: Any) -> str:
+    """Return ``c`` of the decorators ``c``, ``a.b.c`` and ``a.c(1)``."""
+    called = mark.func if isinstance(mark, ast.Call) else mark
+    return str(getattr(called, "attr", None) or getattr(called, "id", ""))
 
 
 def _start(function: Any) -> tuple[str, int]:
@@ -107,7 +146,20 @@ def _mentions(scope: Any) -> Iterator[str]:
             yield node.attr
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+        elif isinstance(node, ast.alias) and node.asname:
+            yield node.name.rpartition(".")[2]
         if isinstance(node, _FUNCTIONS):
             todo += [*node.decorator_list, node.args]
+        elif isinstance(node, ast.Call) and _last_name(node) in _MAGICS:
+            todo += _code_in(node)
         else:
             todo += ast.iter_child_nodes(node)
+
+
+def _code_in(magic: ast.Call) -> list[ast.stmt]:
+    """Return the statements of the code that a magic is given; none where it is given no code."""
+    try:
+        code: str = ast.literal_eval(magic.args[-1])
+        return ast.parse(code).body
+    except (SyntaxError, ValueError, TypeError, IndexError):
+        return []

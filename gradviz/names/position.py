@@ -11,6 +11,7 @@ import ast
 import dis
 import functools
 import itertools
+import linecache
 import os
 import re
 import sys
@@ -376,7 +377,7 @@ def is_module(receiver: Any, source: Source) -> bool:
     if not isinstance(receiver, ast.Name):
         return False
     variables = getattr(shell(), "user_ns", {})
-    if receiver.id in variables and display_name(source.filename).startswith("cell"):
+    if receiver.id in variables and is_cell(source.filename):
         return isinstance(variables[receiver.id], (types.ModuleType, types.FunctionType, type))
     return receiver.id in _imported(source) or receiver.id in _USUAL_MODULES
 
@@ -399,3 +400,21 @@ def display_name(filename: str) -> str:
     if number:
         return f"cell [{number[1]}]"
     return "cell" if re.search(r"[/\\]ipykernel_\d+[/\\]", filename) else os.path.basename(filename)
+
+
+def cells() -> Iterator[Source]:
+    """Yield each cell of a notebook that was run, as it was compiled."""
+    for filename in list(linecache.cache):
+        if is_cell(filename):
+            yield Source.for_filename(filename)
+
+
+def is_cell(filename: str) -> bool:
+    """Tell whether code of this file name is that of a cell.
+
+    Example:
+        >>> is_cell("<ipython-input-3-0123456789ab>"), is_cell("/home/me/cell.py")
+        (True, False)
+    """
+    name = display_name(filename)
+    return name == "cell" or name.startswith("cell [")

@@ -18,7 +18,9 @@ from gradviz.names.compiled import file_of, is_edited
 from gradviz.names.idle import idle_nodes
 from gradviz.names.position import (
     callee_of,
+    cells,
     display_name,
+    is_cell,
     locate,
     statement_at,
     statement_or_head,
@@ -66,7 +68,8 @@ class Statements:
     @cached_property
     def _idle(self) -> set[int]:
         """The ids of the nodes inside of functions that did not run, as far as the text tells."""
-        return idle_nodes(self.files, self.codes)
+        in_notebook = any(is_cell(file.filename) for file in self.files)
+        return idle_nodes([*self.files, *(cells() if in_notebook else ())], self.codes)
 
     def at(self, source: Source | None) -> tuple[Source, str] | None:
         """Return the innermost statement of a line, and the function that is called first there, ""

@@ -27,7 +27,7 @@ from gradviz.names.bindings import (
     scope_of,
     value_given,
 )
-from gradviz.names.position import callee_of, display_name, dotted, statement_at
+from gradviz.names.position import callee_of, cells, display_name, dotted, statement_at
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CELL = "cell ["
@@ -296,12 +296,10 @@ def _function_taking(name: ast.Name) -> Any:
 
 def _of_other_cells(name: str, file: str) -> Iterator[Number | None]:
     """Yield each number that the other cells of a notebook give a variable."""
-    for source_name in list(linecache.cache):
-        cell = display_name(source_name)
-        tree = File.for_filename(source_name).tree if cell.startswith(_CELL) else None
-        for bound, binder in bindings(tree) if tree is not None else ():
+    for cell in cells():
+        for bound, binder in bindings(cell.tree) if cell.tree is not None else ():
             if bound == name:
-                yield _assigned(name, binder, cell)
+                yield _assigned(name, binder, display_name(cell.filename))
 
 
 def _of_attribute(code: str, node: Any, file: str) -> Iterator[Number | None]:

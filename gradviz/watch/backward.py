@@ -292,6 +292,8 @@ class Watch:
         sends, and one thread has all nodes."""
         if self.recorder.hooks or not torch_private.computes_on_cpu():
             return False
+        if torch.is_anomaly_enabled():  # raises behind a node, at what that one has sent
+            return False
         kind = self.recorder.nodes.kind
         return not any(kind(node)[1] for node in self.graph.nodes)
 

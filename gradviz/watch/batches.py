@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from gradviz.watch.identity import Objects
 
-_MOST_FRAMES = 8  # from a row to the frame that fetches its batch
-
 
 class Batches:
     """The batches of one recording."""
@@ -55,10 +53,9 @@ class Batches:
         )
 
     def _is_batched(self, frame: FrameType | None) -> bool:
-        """Tell whether torch's own functions make a batch of what is taken here."""
-        for _ in range(_MOST_FRAMES):
-            if frame is None:
-                break
+        """Tell whether torch's own functions make a batch of what is taken here: a dataset of the
+        user's may change a row on its way."""
+        while frame is not None and frame.f_code.co_filename.startswith(torch_private.TORCH):
             if frame.f_code is torch_private.FETCHES_BATCH:
                 mark: Any = frame.f_trace
                 known = mark.of(self.owner) if type(mark) is torch_private.Mark else None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import linecache
+from types import CodeType
 
 import pytest
 from executing import Source
 
 from gradviz.names.idle import idle_nodes
+from gradviz.names.statements import Statements
 
 TEXT = """
 import torch
@@ -90,3 +93,42 @@ def test_what_nothing_that_ran_mentions_is_idle(last: str, ran: str, more: set[s
 
 def test_a_function_that_ran_is_not_idle_whatever_mentions_it() -> None:
     assert idle("main()", "forgotten") == {"unused", "forward"}
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ("from example import train as t\nt()", "def train(): pass"),
+        ("", "@app.command()\ndef train(): pass"),
+        ("", "def make():\n    def ran(): pass\n    return ran"),
+        ("use(Part())", "@part\nclass Part:\n    def train(self): pass"),
+    ],
+    ids=["under another name", "handed to an app", "around one that ran", "of a decorated class"],
+)
+def test_what_is_called_from_elsewhere_is_not_idle(other: str, text: str) -> None:
+    one, file = (
+        Source(name, t.splitlines(keepends=True)) for name, t in (("a", other), ("b", text))
+    )
+    ran = next((n for n in ast.walk(file.tree) if getattr(n, "name", "") == "ran"), None)
+    codes = [] if ran is None else [code_named("ran", compile(text, "b", "exec"))]
+    assert idle_nodes([one, file], codes) == set()
+
+
+def code_named(name: str, code: CodeType) -> CodeType:
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return code if code.co_name == name else code_named(name, inner[0])
+
+
+@pytest.mark.parametrize(
+    "call", ["freeze(1)", "get_ipython().run_cell_magic('time', '', 'freeze(1)')"]
+)
+def test_another_cell_calls_what_a_cell_defines(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["def freeze(n):\n    a(n)\ndef unused():\n    b()\ndef train():\n    c()", call]
+    for number, text in enumerate(texts, 1):
+        name = f"<ipython-input-{number}-0123456789ab>"
+        lines = text.splitlines(keepends=True)
+        monkeypatch.setitem(linecache.cache, name, (len(text), None, lines, name))
+    defined = compile(texts[0], "<ipython-input-1-0123456789ab>", "exec")
+    ran = next(c for c in defined.co_consts if getattr(c, "co_name", "") == "train")
+    calls = [ast.unparse(node) for _, node in Statements([ran]).nodes(ast.Call)]
+    assert sorted(calls) == ["a(n)", "c()"]

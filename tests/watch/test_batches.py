@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
 import gradviz as gv
+from gradviz.watch import torch_private
 
 
 def recorded(loader: Any) -> gv.Recording:
@@ -60,6 +61,26 @@ def own_collate(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, ...]:
     return tuple(torch.stack(one) for one in zip(*rows, strict=True))
 
 
+class Scaled(Dataset[Any]):
+    """Takes rows of torch's dataset and changes them."""
+
+    def __init__(self, rows: Dataset[Any]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        x, y = self.rows[index]
+        return x * 2, y
+
+
+class Shifted(TensorDataset):
+    def __getitem__(self, index: int) -> tuple[Tensor, ...]:
+        x, y = super().__getitem__(index)
+        return x + 1, y
+
+
 XS, YS = torch.randn(4, 3), torch.randn(4, 3)
 TRACKED, VIEW = torch.randn(4, 3, requires_grad=True), torch.randn(8, 3)[:4]
 
@@ -68,15 +89,27 @@ TRACKED, VIEW = torch.randn(4, 3, requires_grad=True), torch.randn(8, 3)[:4]
     "loader",
     [
         lambda: DataLoader(Own(XS, YS), batch_size=2),
+        lambda: DataLoader(Scaled(TensorDataset(XS, YS)), batch_size=2),
+        lambda: DataLoader(Shifted(XS, YS), batch_size=2),
         lambda: DataLoader(TensorDataset(XS, YS), batch_size=2, collate_fn=own_collate),
         lambda: DataLoader(TensorDataset(TRACKED, TRACKED), batch_size=2),
         lambda: DataLoader(TensorDataset(VIEW, VIEW), batch_size=2),
         lambda: (own_collate([TensorDataset(XS, YS)[at]]) for at in range(4)),
     ],
-    ids=["own dataset", "own collate", "tracked", "view", "no loader"],
+    ids=["own dataset", "changed", "own kind", "own collate", "tracked", "view", "no loader"],
 )
 def test_other_rows_are_calls(loader: Callable[[], Any]) -> None:
     assert calls(recorded(loader())).count("__getitem__") == 8
+
+
+@pytest.mark.parametrize("part", ["FETCHES_BATCH", "STACKS_BATCH"])
+def test_where_torch_has_no_such_function_rows_are_calls(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are private parts of torch's, which a version may not have."""
+    monkeypatch.setattr(torch_private, part, None)
+    rec = recorded(DataLoader(TensorDataset(XS, YS), batch_size=2))
+    assert calls(rec).count("__getitem__") == 8
 
 
 def test_a_tracked_row_leads_its_gradient_back() -> None:

@@ -129,6 +129,21 @@ def test_the_node_that_raised_is_found(broken: int, monkeypatch: pytest.MonkeyPa
     assert backward.raised_at is not None
 
 
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_what_anomaly_mode_refuses_is_not_laid_to_the_node_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run() -> gv.Recording:
+        a = torch.ones(3, requires_grad=True)
+        with gv.record() as rec, torch.autograd.detect_anomaly(), contextlib.suppress(RuntimeError):
+            (a * 0 - 1).sqrt().sum().backward()
+        return rec
+
+    assert compared(run, monkeypatch) == 0
+    (backward,) = run().graph.backwards
+    assert backward.raised_at is None
+
+
 def test_what_may_run_in_between_has_a_hook_before(monkeypatch: pytest.MonkeyPatch) -> None:
     class Twice(torch.autograd.Function):
         @staticmethod
