@@ -222,7 +222,8 @@ def _ways_onto(box: Rect, point: Point, middle: Point, before: Point) -> tuple[P
     """
     way = _way_to(box, middle)
     (x, y), beside = _moved(middle, way), (point[0] - middle[0], point[1] - middle[1])
-    is_upright = x in (box.x0, box.x1)
+    # the nearest border: what lies on a box, or a rounding beside it, is not moved there
+    is_upright = min(abs(x - box.x0), abs(x - box.x1)) < min(abs(y - box.y0), abs(y - box.y1))
     if beside == STAY or abs(beside[is_upright]) >= abs(beside[not is_upright]):
         return way, STAY  # both lines end beside each other along this border
     normal = before[1] - y, x - before[0]
