@@ -200,7 +200,7 @@ OWN = "self.b = nn.ParameterList([nn.Parameter(torch.zeros(input_dim)) for _ in 
 
 def test_a_buffer_in_place_of_a_parameter_is_told() -> None:
     picture = with_a_fault("deep_cross", OWN, BUFFER)
-    said = "used like a parameter, but buffer or plain tensor, so no gradient: cn.b"
+    said = "used like a parameter, but buffer or plain tensor, so no gradient (fine if fixed): cn.b"
     assert said in told(picture)
     lines = [line for card in Picture(picture.svg).cards for line in card.lines]
     assert sum("– cn.b: no parameter" in line for line in lines) == 1
@@ -228,3 +228,8 @@ def test_a_function_without_room_has_the_name_that_is_written() -> None:
 def test_the_chip_of_a_frame_gives_way_to_an_arrow_from_the_right() -> None:
     picture = made("byol")[0]
     assert 'labeljust="l"' in picture.fitted.source
+
+
+def test_what_is_only_read_is_counted_where_its_names_have_no_room() -> None:
+    assert "only reads q.1.weight, q.1.bias and 2 more" in rows("moco").splitlines()
+    assert "only reads 12 params" in rows("byol").splitlines()

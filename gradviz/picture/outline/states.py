@@ -517,20 +517,22 @@ class States:
             text = say("outline.named_reached", names=_names(state.reached))
             found.append(Row(Tone.GETS, (Span(text),), "", Rail.CAN))
         if state.elsewhere:
-            found.append(Row(Tone.OFF, (Span(self._elsewhere(state.elsewhere, unit)),)))
+            found.append(Row(Tone.OFF, (self._elsewhere(state.elsewhere, unit),)))
         return found
 
-    def _elsewhere(self, weights: list[Weight], unit: Unit) -> str:
+    def _elsewhere(self, weights: list[Weight], unit: Unit) -> Span:
         """Tell of parameters that get no gradient from a statement, and one through another card:
         under no_grad whether it moves them."""
         ops = [self.operations.all[at] for at in unit.ops]
         if not all(map(self.expansion.is_quiet, ops)):
-            return say("outline.named_elsewhere", names=_names(weights))
+            return Span(say("outline.named_elsewhere", names=_names(weights)))
         made = {self.operations.graph.tensor[i].object_id for op in ops for i in op.makes}
         moved = [weight for weight in weights if weight.object_id in made]
         if moved:
-            return say("outline.moves_named", names=_names(moved))
-        return say("outline.reads_named", names=_names(weights))
+            return Span(say("outline.moves_named", names=_names(moved)))
+        named = say("outline.reads_named_short", names=_names(weights))
+        shorter = named, say("outline.reads_so_many", n=len(weights))
+        return Span(say("outline.reads_named", names=_names(weights)), shorter=shorter)
 
     def member_rows(self, members: list[Unit]) -> list[Row]:
         """Tell of each module of a card in a row of its own."""
