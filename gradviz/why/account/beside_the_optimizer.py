@@ -13,7 +13,7 @@ from gradviz.graph.sites import is_installed_file
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.reading import value_of
+from gradviz.why.reading import UNREAD, value_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -57,8 +57,8 @@ def _set_elsewhere(
 ) -> tuple[str, str] | None:
     """Return the optimizer whose learning rate a target seems to be, and the sentence's key."""
     if isinstance(target, ast.Attribute) and target.attr in _RATES:
-        owner = _optimizer_of(target.value, known, only)
-        return (owner, "rate_attribute") if owner else None
+        owner = _optimizer_of(target.value, known, only, case)
+        return (owner, "rate_attribute") if owner and not _is_read(target, case) else None
     if isinstance(target, ast.Subscript) and _key(target) in _RATES:
         text = ast.unparse(target.value)
         if text.endswith(".defaults"):
@@ -70,13 +70,22 @@ def _set_elsewhere(
     return None
 
 
-def _optimizer_of(owner: ast.expr, known: dict[str, Any], only: str) -> str:
-    """Return the name of the optimizer that an expression stands for, as far as that is clear."""
-    found = value_of(owner, known)
+def _optimizer_of(owner: ast.expr, known: dict[str, Any], only: str, case: Case) -> str:
+    """Return the name of the optimizer that an expression stands for, as far as that is clear:
+    where its value cannot be read, it is called so."""
+    found = value_of(owner, {**case.names, **known})
     by_value = next((name for name, one in known.items() if one is found), "")
     text = ast.unparse(owner)
-    is_called_so = text.rpartition(".")[2].lower().startswith("opt")
+    is_called_so = found is UNREAD and text.rpartition(".")[2].lower().startswith("opt")
     return by_value or (only if is_called_so else "")
+
+
+def _is_read(target: ast.Attribute, case: Case) -> bool:
+    """Say whether the code reads the attribute that a statement sets: options have one, too."""
+    text = ast.unparse(target)
+    same = (n for _, n in case.statements.nodes(ast.Attribute) if n.attr == target.attr)
+    reads = (n for n in same if isinstance(n.ctx, ast.Load) and not _is_printed(n))
+    return any(ast.unparse(n) == text for n in reads)
 
 
 def _key(target: ast.Subscript) -> object:
@@ -134,7 +143,7 @@ def _statements_around(node: Any) -> Iterator[ast.stmt]:
 
 
 def _is_printed(node: Any) -> bool:
-    """Say whether a variable is only shown."""
+    """Say whether a variable or an attribute is only shown."""
     around: Any = node.parent
     while isinstance(around, (ast.FormattedValue, ast.JoinedStr)):
         around = getattr(around, "parent", None)

@@ -171,6 +171,8 @@ class Forward:
             )
             if not self.graph.tensor[call.inputs[0]].requires_grad:
                 continue
+            if _cuts_rows(call, before, after):
+                continue
             if not _reordered(before, after):
                 yield from self._mixed_by_a_merge(call, before, after)
                 continue
@@ -354,6 +356,15 @@ def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     """
     known = len(set(before)) == len(before) and 1 not in before
     return known and before != after and sorted(before) == sorted(after)
+
+
+def _cuts_rows(call: Call, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Say whether a view that leaves one size to torch (-1) cuts rows into whole parts, or joins
+    whole ones: boxes of four numbers each, in a batch that happens to be of four."""
+    code = call.source.code if call.source is not None else None
+    if len(before) != 2 or len(after) != 2 or not all(after + before) or "-1" not in (code or ""):
+        return False
+    return 0 in (before[1] % after[1], after[1] % before[1])
 
 
 def _other_factor(call: Call) -> str:

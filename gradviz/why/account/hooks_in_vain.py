@@ -4,7 +4,7 @@ they are. Knows no torch."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from gradviz.graph.facts import Facts
@@ -14,7 +14,7 @@ from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
 
-# what puts a hook that may return another value, each with the arguments that it is handed
+# what puts a hook that may return another value
 _PUTS = {
     "register_hook",
     "register_forward_hook",
@@ -23,6 +23,7 @@ _PUTS = {
     "register_full_backward_pre_hook",
     "register_backward_hook",
 }
+_COMPUTING = {"clamp", "clip", "mul", "div", "add", "sub", "neg", "detach", "masked_fill"}
 
 
 def hooks_in_vain(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
@@ -78,7 +79,7 @@ def _lost_value(function: ast.FunctionDef) -> Any:
     last = function.body[-1]
     own = {a.arg for a in function.args.args}
     if isinstance(last, ast.Expr):
-        lost = isinstance(last.value, ast.BinOp) or _computes(last.value)
+        lost = isinstance(last.value, ast.BinOp) or _computes(last.value, own)
     elif isinstance(last, ast.Assign):
         lost = all(isinstance(t, ast.Name) and t.id in own for t in last.targets)
     else:
@@ -87,12 +88,14 @@ def _lost_value(function: ast.FunctionDef) -> Any:
     return last if lost and reads else None
 
 
-def _computes(value: ast.expr) -> bool:
-    """Say whether an expression is a call that gives a new value, and changes nothing in place."""
-    if not isinstance(value, ast.Call):
+def _computes(value: ast.expr, own: Set[str]) -> bool:
+    """Say whether an expression is a call that gives a new value, and changes nothing in place: a
+    method of an argument, or a function of torch's; ``add`` of a set is none."""
+    function = value.func if isinstance(value, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or function.attr not in _COMPUTING:
         return False
-    name = value.func.attr if isinstance(value.func, ast.Attribute) else ""
-    return name in ("clamp", "clip", "mul", "div", "add", "sub", "neg", "detach", "masked_fill")
+    owners = {n.id for n in ast.walk(function.value) if isinstance(n, ast.Name)}
+    return bool(owners) and owners <= {*own, "torch"}
 
 
 def _never_run(facts: Facts, words: Words) -> Iterator[Remark]:

@@ -18,10 +18,10 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
 
 _STEPS = 3  # of a place, from which on it is a habit
-# optimizers that keep something of each parameter from step to step
+# optimizers that keep something of each parameter from step to step; not LBFGS, one step of which
+# takes many by itself
 _KEEPING = {
     *("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop"),
-    "LBFGS",
 }
 _LOOPS = (ast.For, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -73,13 +73,12 @@ def _is_set_elsewhere(case: Case, node: ast.Call) -> bool:
 def _training_in_eval(case: Case) -> Iterator[Remark]:
     """Tell of dropout layers in training mode in a module in evaluation mode: it does not have
     them."""
-    calls = case.facts.module_call
     for ran in case.graph.module_calls:
-        around = next(iter(_modules_around(case, ran)), None)
+        around = case.facts.module_call.get(ran.parent_id)
         if not ran.kind.endswith("Dropout") or not ran.training or around is None:
             continue
-        if around.training or calls.get(around.id) is None:
-            continue
+        if around.training or ran.module_id == around.module_id:
+            continue  # a layer that the module has was switched by itself, as for Monte Carlo
         fields = {
             "layer": ran.code or ran.kind,
             "module": around.kind,
@@ -88,15 +87,6 @@ def _training_in_eval(case: Case) -> Iterator[Remark]:
         statements = (ran.source,) if ran.source else ()
         yield Remark(Weight.WEIGHTY, "training_in_eval", fields, statements=statements)
         return
-
-
-def _modules_around(case: Case, ran: ModuleCall) -> Iterator[ModuleCall]:
-    """Yield the calls of modules around one, from the inside; of one whose call is a root of its
-    own those that were under way in the same call of a module."""
-    parent = case.facts.module_call.get(ran.parent_id)
-    while parent is not None:
-        yield parent
-        parent = case.facts.module_call.get(parent.parent_id)
 
 
 def _kept_from_eval(case: Case) -> Iterator[Remark]:
@@ -112,6 +102,8 @@ def _kept_from_eval(case: Case) -> Iterator[Remark]:
         in_eval = isinstance(around, ast.If) and ast.unparse(around.test) == "not self.training"
         if is_installed_file(file.filename) or not in_eval or around.orelse:
             continue
+        if not isinstance(node.value, ast.Constant):
+            continue  # a result that is kept to be looked at
         same = [scope_of(n) for _, n, t in sets if t.attr == target.attr and n is not node]
         if any(getattr(scope, "name", "") != "__init__" for scope in same):
             continue

@@ -27,7 +27,7 @@ def one_in_a_list(case: Case) -> Iterator[Remark]:
             continue
         kept = value_of(func.value, case.names)
         n = _alike(kept) if type(kept) is list else 0
-        if n < 2:
+        if n < 2 or not _is_written(case, kept[0]):
             continue
         name, given = ast.unparse(func.value), ast.unparse(node.args[0])
         fields = {
@@ -51,6 +51,17 @@ def _alike(kept: list[Any]) -> int:
         return len(items)
     places = {torch_private.storage_range(item) for item in items}
     return len(items) if len(places) == 1 and None not in places else 0
+
+
+def _is_written(case: Case, tensor: Any) -> bool:
+    """Say whether the memory of a tensor was written, as far as that was recorded: else each of
+    its places shows what it was to show."""
+    state = case.recording.find(tensor) if case.recording else None
+    if state is None:
+        return False
+    events = (e for e in case.facts.writes if case.facts.writes_memory(e))
+    after = (case.graph.tensor[e.after_id] for e in events)
+    return any(t.storage_id == state.storage_id for t in after)
 
 
 def _without_sharing(given: ast.expr) -> str:

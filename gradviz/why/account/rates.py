@@ -29,8 +29,11 @@ def rates(case: Case) -> Iterator[Remark]:
     nothing."""
     for optimizer in case.known_optimizers:
         defaults = getattr(optimizer, "defaults", {})  # one written by hand may have none
+        # with rates of their own, groups did not begin with that of the others
+        are_alike = len({str(group.get("lr")) for group in optimizer.param_groups}) == 1
         for place, group in enumerate(optimizer.param_groups):
-            rate, first = group.get("lr"), group.get("initial_lr", defaults.get("lr"))
+            first = group.get("initial_lr", defaults.get("lr") if are_alike else None)
+            rate = group.get("lr")
             plain = all(isinstance(x, (int, float)) for x in (rate, first))
             if not plain or not 0 <= rate < first * _FALLEN:
                 continue

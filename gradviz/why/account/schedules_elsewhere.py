@@ -17,6 +17,7 @@ from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.called_losses import LOSS
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.reading import UNREAD, value_of
 from gradviz.why.subjects import of_kind
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def schedules_elsewhere(case: Case) -> Iterator[Remark]:
         return  # to look through all objects takes long
     every = of_kind(gc.get_objects(), torch.optim.lr_scheduler.LRScheduler)
     known = {id(o): o for o in case.known_optimizers}
-    stepped = [o for o in known.values() if o.state]
+    scheduled = {id(getattr(schedule, "optimizer", None)) for schedule in every}
+    # one with a schedule of its own has it: the other schedule is left over
+    stepped = [o for i, o in known.items() if o.state and i not in scheduled]
     for schedule in every if stepped else ():
         other = getattr(schedule, "optimizer", None)
         if id(other) not in known and _is_idle_twin(other, stepped):
@@ -77,6 +80,15 @@ def _calls_of(case: Case, kind: str) -> Iterator[Source]:
             yield source_of(file, node)
 
 
+def _is_one_of(owner: ast.AST, every: list[Any], case: Case) -> bool:
+    """Say whether an expression stands for one of some schedules; where its value cannot be read,
+    whether it is called so."""
+    found = value_of(owner, case.names)
+    if found is UNREAD:
+        return "sched" in ast.unparse(owner).lower()
+    return any(found is schedule for schedule in every)
+
+
 def _given_a_loss(case: Case, every: list[Any]) -> Iterator[Remark]:
     """Tell of steps of schedules that are handed a loss, where they take the epoch."""
     kinds = {type(s).__name__ for s in every}
@@ -85,7 +97,8 @@ def _given_a_loss(case: Case, every: list[Any]) -> Iterator[Remark]:
     (kind,) = kinds
     for place, node in case.statements.calls("step"):
         given = [ast.unparse(a) for a in node.args]
-        if len(given) == 1 and LOSS.search(given[0]) and "closure" not in given[0]:
+        is_schedule = _is_one_of(getattr(node.func, "value", node.func), every, case)
+        if is_schedule and len(given) == 1 and LOSS.search(given[0]) and "closure" not in given[0]:
             fields = {
                 "code": ast.unparse(node),
                 "place": case.words.line_of(place),

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.preview import number
-from gradviz.graph.records import Backward, Call, Cut
+from gradviz.graph.records import Backward, Call, Cut, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.names.written import arguments_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import LINEAR
 from gradviz.why.measured import numbers
@@ -21,6 +22,9 @@ from gradviz.words.words import Words, reason_of
 # calls that scale a loss, or a gradient, by a number
 SCALING = {"div", "div_", "mul", "mul_", "true_divide", "_foreach_div_", "_foreach_mul_"}
 _LITTLE = 1e-3  # the share that clipping leaves, from which on down it is told
+_LOW = 1e-2  # a written bound, from which on down it is told
+# with what Adam and others like it step: by the gradient divided by its own size
+_DIVIDING = ("addcdiv", "_foreach_addcdiv", "_fused_adam", "_fused_adagrad")
 CLIPS = "clip"  # in the statements that clip gradients
 
 
@@ -227,12 +231,15 @@ class Steps:
                 )
 
     def clipped_to_little(self) -> Iterator[Remark]:
-        """Tell of gradients that were clipped to next to nothing before a step."""
+        """Tell of gradients that were clipped to next to nothing before a step, by a bound that is
+        low: a common one leaves as little of gradients that are too large."""
         for step in self.steps:
+            if step.call.function.startswith(_DIVIDING):
+                continue
             begun = max((m.call.id for u in step.used for m in u.added[-1:]), default=0)
             clips = [(call, leaf) for call, leaf in self.clips if begun < call.id < step.call.id]
             factors = [x for call, _ in clips if (x := self._factor(call)) is not None]
-            if not factors or max(factors) > _LITTLE:
+            if not factors or max(factors) > _LITTLE or not _is_low(clips[-1][0]):
                 continue
             clipped = frozenset(leaf for _, leaf in clips)
             fields = {
@@ -399,3 +406,12 @@ def _place(call: Call) -> tuple[object, ...]:
 def _places(added: Iterable[Moment]) -> set[tuple[object, ...]]:
     """Return where some backwards stand."""
     return {_place(moment.call) for moment in added}
+
+
+def _is_low(clip: Call) -> bool:
+    """Say whether the bound that is written where gradients are clipped is low."""
+    functions = ("clip_grad_norm_", "clip_grad_value_")
+    frames = clip.source.frames[:1] if clip.source is not None else ()
+    places = [Source(frame.file, frame.line, frame.code) for frame in frames]
+    written = [n for place in places for f in functions for n in arguments_written(place, f)]
+    return bool(written) and min(number.value for number in written) <= _LOW

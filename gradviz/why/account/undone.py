@@ -19,6 +19,7 @@ _FILLS = {
     *("xavier_uniform_", "xavier_normal_", "orthogonal_"),
 }
 _TIMES = 2  # that a step was undone, at least
+_SHARE = 0.5  # of the steps, from which on it is a habit: a restart for each fold is meant
 
 
 def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
@@ -32,8 +33,9 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
     rows = [(leaf, call) for leaf in training.moments for call in _undoing(facts, training, leaf)]
     for every in grouped((line_of(call), (leaf, call)) for leaf, call in rows).values():
         by_leaf = grouped(every)
-        times = max(map(len, by_leaf.values()))
-        if times < _TIMES:
+        leaf, calls = max(by_leaf.items(), key=lambda pair: len(pair[1]))
+        times, steps = len(calls), len([*_between(training.moments[leaf])])
+        if times < max(_TIMES, _SHARE * steps):
             continue
         call, leaves = every[-1][1], frozenset(by_leaf)
         step = _last_step(training.moments[every[-1][0]], call.id)

@@ -4,39 +4,38 @@ the code. Knows no torch."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from gradviz.graph.sites import is_installed_file
-from gradviz.names.bindings import scope_of
+from gradviz.names.bindings import bindings, parameters_of, scope_around, scope_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
 
-# what gives a generator, or an iterator of another kind
-_GIVES = {
-    "parameters",
-    "named_parameters",
-    "buffers",
-    "modules",
-    "children",
-    "filter",
-    "map",
-    "zip",
-}
+# methods of modules, and functions of Python's, that give a generator or another iterator
+_METHODS = {"parameters", "named_parameters", "buffers", "modules", "children"}
+_BUILT_IN = {"filter", "map", "zip"}
+# calls that go through nothing of what they are handed
+_ONLY_LOOK = {"next", "print", "type", "iter", "isinstance", "id", "repr", "hasattr"}
+# what stands in these may not run
+_BRANCHES = (ast.If, ast.IfExp, ast.ExceptHandler, ast.match_case)
 _LOOPS = (ast.For, ast.While)
 
 
 def used_up(words: Words, statements: Statements) -> Iterator[Remark]:
     """Tell of variables that hold a generator, and that are read again when it is used up."""
+    own = {f.name for _, f in statements.nodes((ast.FunctionDef, ast.ClassDef))}
     for file, node in statements.nodes(ast.Assign):
         target = node.targets[0]
         if is_installed_file(file.filename) or not isinstance(target, ast.Name):
             continue
-        if not _is_generator(node.value) or len(_bound(scope_of(node), target.id)) > 1:
+        if not _is_generator(node.value, own):
             continue
-        again = _read_again(node, target.id)
+        scope = scope_of(node)
+        names = [n for f, n in statements.nodes(ast.Name) if f is file]
+        again = _read_again(node, [n for n in names if _is_of(n, scope)], own)
         if again is None:
             continue
         made, read = source_of(file, node), source_of(file, again)
@@ -50,6 +49,17 @@ def used_up(words: Words, statements: Statements) -> Iterator[Remark]:
         yield Remark(Weight.WEIGHTY, "used_up", fields, statements=(made, read))
 
 
+def _is_of(name: ast.Name, scope: Any) -> bool:
+    """Say whether a name is a variable of a scope, and not one of a function inside of it."""
+    inner = scope_of(name)
+    while inner is not None and inner is not scope:
+        is_bound = any(bound == name.id for bound, _ in bindings(inner))
+        if is_bound or name.id in parameters_of(inner) or isinstance(inner, ast.Module):
+            return False
+        inner = scope_around(inner)
+    return inner is scope
+
+
 def _head(statement: Any) -> str:
     """Return a statement as it is written; of a loop its head."""
     if isinstance(statement, ast.For):
@@ -57,25 +67,32 @@ def _head(statement: Any) -> str:
     return ast.unparse(statement)
 
 
-def _is_generator(value: ast.expr) -> bool:
-    """Say whether an expression gives a generator: a call of ``parameters()`` or the like."""
+def _is_generator(value: ast.expr, own: Set[str]) -> bool:
+    """Say whether an expression gives a generator: a call of a module's ``parameters()`` or the
+    like, which the program does not define itself."""
     if isinstance(value, ast.GeneratorExp):
         return True
-    return isinstance(value, ast.Call) and callee_of(value.func) in _GIVES
+    function = value.func if isinstance(value, ast.Call) else None
+    if isinstance(function, ast.Attribute):
+        return function.attr in _METHODS - own
+    return isinstance(function, ast.Name) and function.id in _BUILT_IN - own
 
 
-def _bound(scope: Any, name: str) -> list[ast.Name]:
-    """Return where a scope gives a variable a value."""
-    names = (n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == name)
-    return [n for n in names if isinstance(n.ctx, ast.Store)]
+def _read_again(made: ast.Assign, names: Sequence[ast.Name], own: Set[str]) -> Any:
+    """Return the statement that reads a generator after it was read; None where there is none, or
+    where one of both may not run.
 
-
-def _read_again(made: ast.Assign, name: str) -> Any:
-    """Return the statement that reads a generator after it was read; None where there is none."""
-    scope = scope_of(made)
-    called = {name, *_other_names(scope, name)}
-    names = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in called]
-    reads = sorted((n for n in names if _uses_up(n)), key=lambda n: (n.lineno, n.col_offset))
+    Args:
+        made: the statement that gives a variable the generator.
+        names: the variables of its scope.
+        own: functions and classes of the program: what they do with it is not known.
+    """
+    (target,) = made.targets[:1]
+    called = {getattr(target, "id", ""), *_other_names(made, names)}
+    if not called or any(_times_bound(name, names) > 1 for name in called):
+        return None
+    found = (n for n in names if n.id in called and _uses_up(n, own) and _runs_with(n, made))
+    reads = sorted(found, key=lambda n: (n.lineno, n.col_offset))
     if not reads:
         return None
     around = _loop_around(made)
@@ -83,33 +100,51 @@ def _read_again(made: ast.Assign, name: str) -> Any:
     again = reads[1] if len(reads) > 1 else in_loop[0] if in_loop else None
     if again is None:
         return None
-    around = again.parent  # type: ignore[attr-defined]
-    return around if isinstance(around, ast.For) else statement_or_head(again)
+    head = again.parent  # type: ignore[attr-defined]
+    return head if isinstance(head, ast.For) else statement_or_head(again)
 
 
-def _other_names(scope: Any, name: str) -> list[str]:
-    """Return the variables to which a scope gives what another one holds, and nothing else."""
-    given = (n.targets[0] for n in ast.walk(scope) if isinstance(n, ast.Assign) and _is(n, name))
-    names = [target.id for target in given if isinstance(target, ast.Name)]
-    return [other for other in names if len(_bound(scope, other)) == 1]
+def _times_bound(name: str, names: Sequence[ast.Name]) -> int:
+    """Return how often a variable is given a value."""
+    return sum(n.id == name and isinstance(n.ctx, ast.Store) for n in names)
 
 
-def _is(node: ast.Assign, name: str) -> bool:
-    """Say whether a statement gives what a variable holds as it is."""
-    return isinstance(node.value, ast.Name) and node.value.id == name
+def _other_names(made: ast.Assign, names: Sequence[ast.Name]) -> list[str]:
+    """Return the variables that are given what another one holds, and nothing else."""
+    name = getattr(made.targets[0], "id", "")
+    reads = (n for n in names if n.id == name and isinstance(n.ctx, ast.Load))
+    given = [n.parent for n in reads if isinstance(n.parent, ast.Assign)]  # type: ignore[attr-defined]
+    others = [node.targets[0] for node in given]
+    found = [other.id for other in others if isinstance(other, ast.Name)]
+    return [other for other in found if _times_bound(other, names) == 1]
 
 
-def _uses_up(name: Any) -> bool:
+def _runs_with(name: Any, made: ast.Assign) -> bool:
+    """Say whether no branch stands around a variable that does not stand around a statement."""
+    around = set[int]()
+    node: Any = made
+    while (node := getattr(node, "parent", None)) is not None:
+        around.add(id(node))
+    below, node = name, name.parent
+    while node is not None and id(node) not in around:
+        if isinstance(node, _BRANCHES) and getattr(node, "test", None) is not below:
+            return False
+        below, node = node, getattr(node, "parent", None)
+    return True
+
+
+def _uses_up(name: Any, own: Set[str]) -> bool:
     """Say whether a variable is handed to a call, or gone through, where it stands."""
     if not isinstance(name.ctx, ast.Load):
         return False
     around = name.parent
     if isinstance(around, (ast.For, ast.comprehension)):
         return around.iter is name
-    if isinstance(around, ast.keyword):
-        return isinstance(around.parent, ast.Call)  # type: ignore[attr-defined]
-    is_argument = isinstance(around, ast.Call) and name in around.args
-    return is_argument and callee_of(around.func) not in ("next", "print", "type", "iter")
+    call: Any = getattr(around, "parent", None) if isinstance(around, ast.keyword) else around
+    is_argument = isinstance(around, ast.keyword) or name in getattr(call, "args", ())
+    if not isinstance(call, ast.Call) or not is_argument:
+        return False
+    return callee_of(call.func) not in _ONLY_LOOK | own
 
 
 def _loop_around(node: Any) -> Any:

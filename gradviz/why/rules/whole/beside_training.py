@@ -144,7 +144,7 @@ def _drops(case: Case) -> Iterator[Drop]:
     for call, inner, outer in unused:
         model = root_of.get(outer.module_id, outer.kind)
         layer = ".".join(filter(None, (model, inner.path)))
-        drops = inner.training and (inner.path, inner.kind) in dropping
+        drops = inner.training and outer.training and (inner.path, inner.kind) in dropping
         if drops and given[_given(facts, call, outer)] == 1:
             yield Drop(call, model, layer)
 
