@@ -40,7 +40,7 @@ class Flow:
     def __init__(self, graph: Graph, losses: Sequence[int] = ()) -> None:
         self.graph = graph
         self.facts = Facts.of(graph)
-        self.losses = list(losses) or list(self.facts.losses)
+        self.losses = list(losses) or _last_losses(self.facts)
         edges = [graph.tensor[i].gradient_edge for i in self.losses]
         self.roots = {edge.node_id for edge in edges if edge}
         self.ends_below: dict[int, set[End]] = {}  # what ``led_to`` answered
@@ -222,3 +222,19 @@ def cuts_of_checkpoint(cut: Cut, graph: Graph) -> set[CutReason]:
     if not call.function.startswith(REENTRANT) or not call.grad_mode:
         return set()
     return {c.reason for c in graph.cuts if c.call_id == call.id}
+
+
+def _last_losses(facts: Facts) -> list[int]:
+    """Return the tensors on which a recorded backward was called, without those that autograd.grad
+    derived with a graph on the way to another: what drops out of a derivative has no part there."""
+    call, tensor = facts.graph.call, facts.graph.tensor
+    runs = [(b.kind, call[b.call_id]) for b in facts.graph.backwards]
+    ends = {i for kind, made in runs if kind == "backward" for i in made.inputs[:1]}
+    behind = facts.ancestors(ends) if len(ends) < len(facts.losses) else set[int]()
+    on_the_way = {
+        made.inputs[0]
+        for kind, made in runs
+        if kind == "grad" and made.inputs and made.inputs[0] not in ends
+        if any(tensor[i].requires_grad and i in behind for i in made.outputs)
+    }
+    return [i for i in facts.losses if i not in on_the_way]

@@ -344,10 +344,13 @@ def of_loss(program: str) -> str:
     names: dict[str, Any] = {"torch": torch, "nn": nn}
     with gv.record() as recording:
         exec(program, names)
-    answer = gv.explain(
-        names["net"], names["loss"], recording=recording, names={"loss": names["loss"]}
-    )
-    return " ".join(str(answer).split())
+    answers = [
+        gv.explain(*asked, recording=recording, names={"loss": names["loss"]})
+        for asked in ((names["net"], names["loss"]), (names["net"],))
+    ]
+    named, of_the_net = (" ".join(str(answer).split()) for answer in answers)
+    assert named == of_the_net  # the loss is found
+    return named
 
 
 def test_a_bias_drops_out_of_a_derivative_and_one_that_is_cut_off_does_not() -> None:

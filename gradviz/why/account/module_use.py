@@ -98,12 +98,8 @@ def _kept_from_eval(case: Case) -> Iterator[Remark]:
         if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
     ]
     for file, node, target in sets:
-        around = node.parent
-        in_eval = isinstance(around, ast.If) and ast.unparse(around.test) == "not self.training"
-        if is_installed_file(file.filename) or not in_eval or around.orelse:
+        if is_installed_file(file.filename) or not _is_constant_of_eval(node):
             continue
-        if not isinstance(node.value, ast.Constant):
-            continue  # a result that is kept to be looked at
         same = [scope_of(n) for _, n, t in sets if t.attr == target.attr and n is not node]
         if any(getattr(scope, "name", "") != "__init__" for scope in same):
             continue
@@ -115,6 +111,14 @@ def _kept_from_eval(case: Case) -> Iterator[Remark]:
             "function": getattr(scope_of(node), "name", "forward"),
         }
         yield Remark(Weight.WEIGHTY, "kept_from_eval", fields, statements=(place,))
+
+
+def _is_constant_of_eval(node: Any) -> bool:
+    """Say whether a statement runs in evaluation mode only, and sets a constant: a result is kept
+    to be looked at."""
+    around = node.parent
+    in_eval = isinstance(around, ast.If) and ast.unparse(around.test) == "not self.training"
+    return in_eval and not around.orelse and isinstance(node.value, ast.Constant)
 
 
 def _last_of_the_batch(case: Case) -> Iterator[Remark]:

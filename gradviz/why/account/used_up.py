@@ -89,19 +89,14 @@ def _read_again(made: ast.Assign, names: Sequence[ast.Name], own: Set[str]) -> A
     """
     (target,) = made.targets[:1]
     called = {getattr(target, "id", ""), *_other_names(made, names)}
-    if not called or any(_times_bound(name, names) > 1 for name in called):
+    if any(_times_bound(name, names) > 1 for name in called):
         return None
     found = (n for n in names if n.id in called and _uses_up(n, own) and _runs_with(n, made))
     reads = sorted(found, key=lambda n: (n.lineno, n.col_offset))
-    if not reads:
-        return None
-    around = _loop_around(made)
-    in_loop = [n for n in reads if (loop := _loop_around(n)) is not None and loop is not around]
-    again = reads[1] if len(reads) > 1 else in_loop[0] if in_loop else None
-    if again is None:
-        return None
-    head = again.parent  # type: ignore[attr-defined]
-    return head if isinstance(head, ast.For) else statement_or_head(again)
+    # a single one that is run again and again is the second one, too
+    again = reads[1:] or [n for n in reads if _loop_around(n) not in (None, _loop_around(made))]
+    head = again[0].parent if again else None  # type: ignore[attr-defined]
+    return head if not again or isinstance(head, ast.For) else statement_or_head(again[0])
 
 
 def _times_bound(name: str, names: Sequence[ast.Name]) -> int:
