@@ -97,13 +97,34 @@ def copies(statement: ast.AST) -> list[str]:
     return list(dict.fromkeys(filter(None, words)))
 
 
+def given_to_numbers(statement: ast.AST) -> list[ast.expr]:
+    """Return what a statement makes Python numbers of, by the names of their classes.
+
+    >>> [ast.unparse(e) for e in given_to_numbers(ast.parse("n = int(text) + loss.item()"))]
+    ['text']
+    """
+    calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return [call.args[0] for call in calls if _copying(call)[:-2] in NUMBERS and call.args]
+
+
+def leaves(expression: ast.AST) -> bool:
+    """Say whether an expression has what takes a tensor out of its graph.
+
+    >>> leaves(ast.parse("loss.detach().mean()")), leaves(ast.parse("config.weight"))
+    (True, False)
+    """
+    nodes = (node for node in ast.walk(expression) if isinstance(node, ast.Attribute))
+    return any(node.attr in _LEAVING for node in nodes)
+
+
 def _copying(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     if isinstance(node.func, ast.Attribute):
         return f".{node.func.attr}()" if node.func.attr in COPYING else ""
-    is_number = isinstance(node.func, ast.Name) and node.func.id in NUMBERS
-    return f"{node.func.id}()" if is_number and isinstance(node.func, ast.Name) else ""
+    if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
+        return f"{node.func.id}()"
+    return ""
 
 
 def in_torch(statement: ast.AST) -> str:

@@ -21,11 +21,20 @@ from gradviz.names.statements import (
     source_of,
 )
 from gradviz.why.behind import Stands, returns_nothing, statements_behind
-from gradviz.why.failing import Frame, failing_parts, failing_place, frames_of
+from gradviz.why.failing import Frame, failing_parts, failing_place, frames_of, traced
 from gradviz.why.reading import UNREAD, value_of
 
-# methods that work on what they are called on, and give None back
-_GIVING_NONE = ("backward", "step", "zero_grad", "append", "extend", "update", "sort", "add")
+# methods that work on what they are called on and give None back, and whose they are
+_GIVING_NONE: dict[str, tuple[type, ...]] = {
+    "backward": (torch.Tensor,),
+    "step": (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler),
+    "zero_grad": (torch.nn.Module, torch.optim.Optimizer),
+    "append": (list,),
+    "extend": (list,),
+    "sort": (list,),
+    "update": (dict, set),
+    "add": (set,),
+}
 
 
 class FailedLine:
@@ -71,6 +80,13 @@ class FailedLine:
     def value(self, expression: ast.AST) -> Any:
         """Return what an expression of the line stands for, or ``UNREAD``."""
         return value_of(expression, self.frames[-1].names) if self.frames else UNREAD
+
+    def raised_by(self, kind: type, *methods: str) -> bool:
+        """Say whether one of some methods of a class raised the error."""
+        trace = [*traced(self.error.__traceback__)]
+        innermost = (Frame(f.f_code, lasti, line, f) for f, lasti, line in trace[-1:])
+        owners = (f.names.get("self") for f in innermost if f.code.co_name in methods)
+        return any(issubclass(type(owner), kind) for owner in owners)
 
     def word_for(self, shape: tuple[int, ...] | None, dtype: str | None) -> str:
         """Return the only variable in the line that holds a tensor of a shape and dtype; "" where
@@ -118,9 +134,18 @@ class FailedLine:
             if (function := self._function_of(call)) is not None:
                 return shown, source_of(*function)
             method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            if method in _GIVING_NONE and self._function_named(method) is None:
+            if method not in _GIVING_NONE or self._function_named(method) is not None:
+                continue
+            if isinstance(binder, ast.stmt) or self._is_owner_of(call, method):
                 return shown, shown
         return None
+
+    def _is_owner_of(self, call: Any, method: str) -> bool:
+        """Say whether a method is known to give None by what it is called on: that of a tensor of
+        the same name may give a tensor. What cannot be read may be a loss, as it is computed."""
+        owner = self.value(call.func.value)
+        is_unread_loss = owner is UNREAD and method == "backward"
+        return is_unread_loss or issubclass(type(owner), _GIVING_NONE[method])
 
     def _calls_taken(self) -> Iterator[tuple[Any, ast.Call]]:
         """Yield the calls whose results the line reads: those that bound a name that is None, and

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed_file
@@ -43,7 +43,7 @@ def loop_names_rebound(statements: Statements) -> Iterator[LoopName]:
         inside = (n for part in loop.body for n in ast.walk(part))
         for node in (n for n in inside if isinstance(n, ast.Assign)):
             name = _only_name(node)
-            if name in targets and not _is_read_after(scope_of(node), node, name):
+            if name in targets and not _is_read_after(loop, node, name):
                 yield LoopName(name, walked, source_of(file, node))
 
 
@@ -53,8 +53,23 @@ def _only_name(node: ast.Assign) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _is_read_after(scope: ast.AST, node: ast.Assign, name: str) -> bool:
-    """Say whether a variable is read below a statement."""
-    end = node.end_lineno or node.lineno
-    reads = (n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == name)
-    return any(isinstance(n.ctx, ast.Load) and n.lineno > end for n in reads)
+def _is_read_after(loop: ast.For, node: ast.Assign, name: str) -> bool:
+    """Say whether a variable is read behind a statement, or by another round of a loop that stands
+    in this one."""
+    end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    behind = (n for n in _reads(scope_of(node), name) if (n.lineno, n.col_offset) > end)
+    return any(behind) or any(any(_reads(inner, name)) for inner in _loops_between(node, loop))
+
+
+def _reads(tree: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Yield where a variable is read."""
+    names = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name)
+    yield from (n for n in names if isinstance(n.ctx, ast.Load))
+
+
+def _loops_between(node: Any, loop: ast.For) -> Iterator[ast.AST]:
+    """Yield the loops around a statement that stand in another loop."""
+    while node is not loop:
+        if isinstance(node, (ast.For, ast.While)):
+            yield node
+        node = node.parent

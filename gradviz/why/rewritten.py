@@ -5,6 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
+import torch
+
+# what the packages of torch's functions are called in code
+_PACKAGES = {
+    "torch": torch,
+    **dict.fromkeys(("F", "functional", "nn.functional"), torch.nn.functional),
+    "torch.nn.functional": torch.nn.functional,
+}
+
 
 def out_of_place(code: str) -> str:
     """Return a statement that writes in place as one that makes a new tensor of the same name; ""
@@ -14,16 +23,16 @@ def out_of_place(code: str) -> str:
     ('y = y + 1', 'h = h.mul(2)', '')
     >>> out_of_place("h = F.relu(h, inplace=True)"), out_of_place("x = self.bn(x)")
     ('h = F.relu(h)', '')
+    >>> out_of_place("torch.relu_(h)"), out_of_place("h.zero_()"), out_of_place("init.zeros_(h)")
+    ('h = torch.relu(h)', '', '')
     """
-    try:
-        statement: Any = ast.parse(code.strip()).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return ""
+    statement = _parsed(code)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         name = statement.target.id
         value = ast.BinOp(ast.Name(name), statement.op, statement.value)
         return f"{name} = {ast.unparse(value)}"
-    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    nodes = ast.walk(statement) if statement is not None else ()
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     changed = [new for call in calls if (new := _new_result(call)) is not None]
     if not changed:
         return ""
@@ -33,15 +42,25 @@ def out_of_place(code: str) -> str:
     return ast.unparse(statement)
 
 
+def _parsed(code: str) -> Any:
+    """Return the syntax node of one statement; None where the code cannot be read: it was cut."""
+    try:
+        return ast.parse(code.strip()).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+
+
 def _new_result(call: ast.Call) -> str | None:
     """Let a call that writes in place make a new result; return what it wrote, None where it wrote
     nothing."""
     function = call.func
     if isinstance(function, ast.Attribute) and function.attr.endswith("_"):
-        if function.attr.endswith("__") or len(function.attr) < 3:
+        package = _PACKAGES.get(ast.unparse(function.value))
+        if not callable(getattr(package or torch.Tensor, function.attr[:-1], None)):
             return None
         function.attr = function.attr[:-1]
-        return ast.unparse(function.value)
+        written = function.value if package is None else next(iter(call.args), None)
+        return None if written is None else ast.unparse(written)
     switched = [k for k in call.keywords if k.arg == "inplace"]
     if not switched or not call.args:
         return None
@@ -144,10 +163,7 @@ def in_place(code: str) -> str:
     >>> in_place("w = torch.clamp(w - lr * w.grad, 0)"), in_place("h = f(w)")
     ('w.copy_(torch.clamp(w - lr * w.grad, 0))', '')
     """
-    try:
-        statement: Any = ast.parse(code.strip()).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return ""
+    statement = _parsed(code)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
         return ""
@@ -182,10 +198,7 @@ def reduced_whole(code: str, function: str) -> Reduced | None:
     Reduced(factor='w', statement='loss = (e ** 2 * w).mean()')
     >>> reduced_whole("loss = e * w", "mean")
     """
-    try:
-        statement: Any = ast.parse(code.strip()).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return None
+    statement = _parsed(code)
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
         return None

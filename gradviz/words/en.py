@@ -1706,6 +1706,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{names:few} came from autograd.grad with create_graph=True and {names:has|have} no graph all the same: what was differentiated there is linear, so its derivative is constant.",
         mend="the derivative of that is 0: take zeros (torch.zeros_like) where it does not require grad.",
     ),
+    (Cause.NO_GRAD_FN, "from_grad_own"): Answer(
+        verdict="{start}",
+        why="{names:few} came from autograd.grad with create_graph=True and {names:has|have} no graph all the same: the backward of {functions:few} gave what is not tracked.",
+        mend="compute the backward of {functions:few} by torch's functions of ctx.saved_tensors, without once_differentiable, no_grad, detach() or .data. If its derivative is constant: the derivative of that is 0.",
+    ),
     (Cause.NO_GRAD_FN, "untracked"): Answer(
         verdict="{start}",
         why="{reasons:sentences}",

@@ -84,7 +84,14 @@ def test_a_loop_that_only_rebinds_its_variable_is_observed(statement: str) -> No
 
 @pytest.mark.parametrize(
     "statement",
-    ["p.data = q.data", "p = q\n        print(p.shape)", "p.data.copy_(q)", "r = q"],
+    [
+        "p.data = q.data",
+        "p = q\n        print(p.shape)",
+        "p = q; print(p.shape)",
+        "while p.dim() < 3:\n            p = p.unsqueeze(0)",
+        "p.data.copy_(q)",
+        "r = q",
+    ],
 )
 def test_loops_that_write_or_read_are_not(statement: str) -> None:
     program = COPIES.format(

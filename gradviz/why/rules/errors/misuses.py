@@ -73,8 +73,9 @@ def _first_argument(line: FailedLine, failure: Failure) -> Fields:
 
 
 def _module_handed(line: FailedLine, failure: Failure) -> Fields:
-    """Return the module, or the method of it, that an optimizer was handed for its parameters."""
-    for call in line.nodes(ast.Call):
+    """Return the module, or the method of it, that an optimizer was handed for its parameters;
+    None where something else wanted to go through it."""
+    for call in line.nodes(ast.Call) if line.raised_by(torch.optim.Optimizer, "__init__") else ():
         given = call.args[0] if call.args else None
         if isinstance(given, ast.Attribute) and given.attr in ("parameters", "named_parameters"):
             return {"given": ast.unparse(given), "wanted": f"{ast.unparse(given)}()"}
@@ -84,11 +85,14 @@ def _module_handed(line: FailedLine, failure: Failure) -> Fields:
 
 
 def _lists_handed(line: FailedLine, failure: Failure) -> Fields:
-    """Return the list that an optimizer was handed, with each of its parts opened."""
+    """Return the list that an optimizer was handed, with each of its parts opened, tensors
+    apart."""
     for call in line.nodes(ast.Call):
         given = call.args[0] if call.args else None
         if isinstance(given, (ast.List, ast.Tuple)):
-            parts = ", ".join(f"*{ast.unparse(part)}" for part in given.elts)
+            tensors = [issubclass(type(line.value(part)), torch.Tensor) for part in given.elts]
+            pairs = zip(map(ast.unparse, given.elts), tensors, strict=True)
+            parts = ", ".join(part if is_tensor else f"*{part}" for part, is_tensor in pairs)
             return {"given": ast.unparse(given), "wanted": f"[{parts}]"}
     return _first_argument(line, failure) and {"given": "", "wanted": "[*a, *b]"}
 
@@ -106,11 +110,29 @@ def _loss_made(line: FailedLine, failure: Failure) -> Fields:
 
 
 def _start_given(line: FailedLine, failure: Failure) -> Fields:
-    """Return what backward was called on and given."""
+    """Return what the method backward was called on, and the number that it was given."""
     for call in line.nodes(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and call.args:
-            return {"loss": ast.unparse(call.func.value), "given": ast.unparse(call.args[0])}
+            given = call.args[0]
+            value = given.value if isinstance(given, ast.Constant) else line.value(given)
+            if type(value) in (int, float):
+                return {"loss": ast.unparse(call.func.value), "given": ast.unparse(given)}
     return None
+
+
+def _stepped(line: FailedLine, failure: Failure) -> Fields:
+    """Return nothing more, where the line steps an optimizer; None where it does not."""
+    owners = (n.value for n in line.nodes(ast.Attribute) if n.attr == "step")
+    is_step = any(issubclass(type(line.value(o)), torch.optim.Optimizer) for o in owners)
+    return {} if is_step else None
+
+
+def _begun(line: FailedLine, failure: Failure) -> Fields:
+    """Return nothing more, where a module asked for its places; None where something else did."""
+    is_module = line.raised_by(
+        torch.nn.Module, "__getattr__", "__setattr__", "register_parameter", "register_buffer"
+    )
+    return {} if is_module else None
 
 
 def _without_out(line: FailedLine, failure: Failure) -> Fields:
@@ -131,7 +153,7 @@ def _loss_unscaled(line: FailedLine, failure: Failure) -> Fields:
     owner = getattr(getattr(step, "func", None), "value", None)
     scaler = ast.unparse(owner) if owner is not None else "scaler"
     calls = [] if failure.statements is None else failure.statements.calls("backward")
-    if not calls or not isinstance(calls[0][1].func, ast.Attribute):
+    if len(calls) != 1 or not isinstance(calls[0][1].func, ast.Attribute):
         return {"scaler": scaler, "loss": "loss"}
     return {
         "scaler": scaler,
@@ -144,8 +166,9 @@ def _saved(line: FailedLine, failure: Failure) -> Fields:
     """Return what was to be saved for backward and is no tensor."""
     index = int(next(iter(re.findall(r"argument (\d+) is", failure.text)), 0))
     calls = [] if failure.statements is None else failure.statements.calls("save_for_backward")
+    applied = [ast.unparse(c.func.value) for c in line.nodes(ast.Call) if _is_applied(c)]
     for source, call in calls:
-        if index < len(call.args):
+        if index < len(call.args) and _class_around(call) in applied[:1]:
             name = ast.unparse(call.args[index])
             return {"value": name, "name": name if name.isidentifier() else "kept", "at": source}
     return {"value": "something", "name": "kept"}
@@ -215,8 +238,10 @@ def _applied_instance(failure: Failure, function: str) -> dict[str, Any]:
 
 def _attribute_of_context(line: FailedLine, failure: Failure) -> Fields:
     """Return the custom Function, and the attribute that its context does not have; None where no
-    class of the program is called so."""
+    class of the program is called so, or where another method than its backward asks for it."""
     found = _WITHOUT_ATTRIBUTE.search(failure.text)
+    if not any(frame.code.co_name in ("backward", "vjp") for frame in line.frames):
+        return None
     classes = [] if failure.statements is None else [*failure.statements.nodes(ast.ClassDef)]
     if found is None or not any(kind.name == found["function"] for _, kind in classes):
         return None
@@ -233,6 +258,13 @@ def _attribute_of_context(line: FailedLine, failure: Failure) -> Fields:
     return {**found.groupdict(), **({} if reader is None else {"at": reader})}
 
 
+def _class_around(node: Any) -> str:
+    """Return the name of the class in which a node stands; "" where it stands in none."""
+    while node is not None and not isinstance(node, ast.ClassDef):
+        node = getattr(node, "parent", None)
+    return "" if node is None else str(node.name)
+
+
 def _is_applied(call: ast.Call) -> bool:
     """Say whether a call is ``Function.apply(…)``."""
     function = call.func
@@ -247,24 +279,26 @@ def _head_of(file: Any, kind: Any) -> Source:
 
 
 def _once_differentiable(line: FailedLine, failure: Failure) -> Fields:
-    """Return the decorator that lets a backward be differentiated no further."""
+    """Return the one decorator that lets a backward be differentiated no further; of several it is
+    not known which."""
     functions = [] if failure.statements is None else failure.statements.nodes(ast.FunctionDef)
-    for file, node in functions:
-        for decorator in node.decorator_list:
-            if callee_of(decorator) == "once_differentiable":
-                code = file.lines[decorator.lineno - 1].strip()
-                return {"at": source_of(file, decorator)._replace(code=code)}
-    return {}
+    marks = [
+        (file, decorator)
+        for file, node in functions
+        for decorator in node.decorator_list
+        if callee_of(decorator) == "once_differentiable"
+    ]
+    if len(marks) != 1:
+        return {}
+    file, mark = marks[0]
+    return {"at": source_of(file, mark)._replace(code=file.lines[mark.lineno - 1].strip())}
 
 
 def _checkpoint(line: FailedLine, failure: Failure) -> Fields:
-    """Return the statement that calls checkpoint."""
-    calls = [] if failure.statements is None else failure.statements.nodes(ast.Call)
-    for file, node in calls:
-        if callee_of(node.func) == "checkpoint":
-            statement = source_of(file, node)
-            return {"at": statement}
-    return {}
+    """Return the one call of checkpoint in the program; of several it is not known which."""
+    nodes = [] if failure.statements is None else failure.statements.nodes(ast.Call)
+    calls = [(file, node) for file, node in nodes if callee_of(node.func) == "checkpoint"]
+    return {"at": source_of(*calls[0])} if len(calls) == 1 else {}
 
 
 def _without_derivative(line: FailedLine, failure: Failure) -> Fields:
@@ -326,13 +360,16 @@ MISUSES: tuple[Misuse, ...] = (
     ),
     Misuse(r"'\w+' object is not iterable", Cause.NOT_A_PARAMETER, "module_handed", _module_handed),
     Misuse(
-        r"optimizer can only optimize Tensors, but one of the params is (?P<kind>[\w.]+)",
+        r"optimizer can only optimize Tensors, but one of the params is"
+        r" (?P<kind>Module\.parameters|filter|map|list)",
         Cause.NOT_A_PARAMETER,
         "no_tensors",
         _lists_handed,
     ),
     Misuse(r"some parameters appear in more than one parameter group", MISUSED, "held_twice"),
-    Misuse(r"step\(\) missing 1 required positional argument: 'closure'", MISUSED, "closure"),
+    Misuse(
+        r"step\(\) missing 1 required positional argument: 'closure'", MISUSED, "closure", _stepped
+    ),
     Misuse(r"Attempted (?:step|unscale_) but _scale is None", MISUSED, "unscaled", _loss_unscaled),
     Misuse(
         r"unscale_\(\) has already been called on this optimizer since the last update",
@@ -345,6 +382,7 @@ MISUSES: tuple[Misuse, ...] = (
         r"|object has no attribute '_(?:parameters|modules|buffers)'",
         MISUSED,
         "no_super",
+        _begun,
     ),
     Misuse(
         r"Boolean value of Tensor with more than one value is ambiguous",

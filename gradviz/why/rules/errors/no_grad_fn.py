@@ -13,6 +13,7 @@ from gradviz.graph.records import (
     Call,
     Cut,
     CutReason,
+    NodeKind,
     Tensor,
 )
 from gradviz.names.frames import frames, place_at
@@ -249,17 +250,30 @@ def from_grad(failure: Failure) -> Explanation | None:
         return None
     last = calls[-1]
     gradients = [failure.graph.tensor[i] for i in last.outputs if i in failure.behind_root]
-    is_constant = asks_for_graph(last)
+    has_asked = asks_for_graph(last)
+    own = _custom_functions(failure, last)
+    form = "from_grad"
+    if has_asked:
+        form = "from_grad_own" if own else "from_grad_constant"
     return failure.answer(
         Cause.NO_GRAD_FN,
-        "from_grad_constant" if is_constant else "from_grad",
+        form,
         calls=dict.fromkeys(
-            [last, failure.call if is_constant else None, failure.facts.maker.get(failure.root.id)]
+            [last, failure.call if has_asked else None, failure.facts.maker.get(failure.root.id)]
         ),
         tensors=[failure.root, *named_origins(failure)],
         start=failure.start,
         names=failure.names(gradients),
+        functions=own,
     )
+
+
+def _custom_functions(failure: Failure, call: Call) -> list[str]:
+    """Return the custom Functions whose backward a call ran: that need not be recorded."""
+    node = failure.graph.node
+    ran = (node[n] for b in failure.graph.backwards if b.call_id == call.id for n in b.ran)
+    names = (n.name for n in ran if n.kind is NodeKind.CUSTOM_FUNCTION)
+    return [name.removesuffix("Backward") for name in dict.fromkeys(names)]
 
 
 def untracked(failure: Failure) -> Explanation | None:

@@ -11,10 +11,17 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import CutReason
-from gradviz.why.behind import Stands, copies, in_torch
+from gradviz.why.behind import (
+    NUMBERS,
+    Stands,
+    copies,
+    given_to_numbers,
+    in_torch,
+    leaves,
+)
 from gradviz.why.explanation import Explanation
 from gradviz.why.failed_line import FailedLine
-from gradviz.why.reading import LOOKS
+from gradviz.why.reading import LOOKS, UNREAD
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.words.speech import say
 
@@ -103,7 +110,7 @@ class Told:
         """Tell where numbers were taken out of the tensors that the loss was made of."""
         taken = [stands for stands in self.behind if copies(stands.node)]
         recorded = [stands for stands in taken if self._is_recorded(stands)]
-        taken = recorded or taken
+        taken = recorded or [stands for stands in taken if self._may_copy(stands)]
         if not taken:
             return None
         numeric = self._functions_of_numbers()
@@ -130,6 +137,22 @@ class Told:
             and source.line <= place.line <= last
         )
 
+    def _may_copy(self, stands: Stands) -> bool:
+        """Say whether a statement at which nothing was recorded may have taken numbers out of
+        tensors: int() and float() read texts, too."""
+        given = given_to_numbers(stands.node)
+        if set(copies(stands.node)) - {f"{name}()" for name in NUMBERS} or any(map(leaves, given)):
+            return True
+        if self.failure.graph.calls:  # of what requires grad it would have been recorded
+            return False
+        return any(self._may_be_tensor(expression) for expression in given)
+
+    def _may_be_tensor(self, expression: ast.expr) -> bool:
+        """Say whether an expression is a tensor, or something that only running it tells."""
+        value = self.line.value(expression)
+        is_unread = value is UNREAD and not isinstance(expression, ast.Constant)
+        return is_unread or issubclass(type(value), torch.Tensor)
+
     def _functions_of_numbers(self) -> list[str]:
         """Return the functions of numbers behind the loss, which take no tensor that is tracked."""
         calls = (n for s in self.behind for n in ast.walk(s.node) if isinstance(n, ast.Call))
@@ -138,9 +161,9 @@ class Told:
         return list(dict.fromkeys(map(ast.unparse, found)))
 
     def number(self) -> Explanation:
-        """Tell of a number to which no tensor was added."""
+        """Tell of a number to which no tensor was added: it is what it began as."""
         sums = [s for s in self.behind if isinstance(s.node, ast.AugAssign)]
-        begins = [s for s in self.behind if isinstance(s.node, ast.Assign)]
+        begins = [s for s in self.behind if self._gives_its_value(s.node)]
         if sums and begins and self.kind in ("int", "float"):
             return self.answer(
                 Cause.NOT_A_TENSOR,
@@ -150,6 +173,11 @@ class Told:
                 **self.words,
             )
         return self.answer(Cause.NOT_A_TENSOR, "other", at=self.behind[:1], **self.words)
+
+    def _gives_its_value(self, statement: Any) -> bool:
+        """Say whether a statement assigns the number, as it is written, that the loss is."""
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        return isinstance(value, ast.Constant) and value.value == self.value
 
 
 def _is_loss(value: Any) -> bool:
