@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from executing import Source as File
 
 from gradviz.graph.records import Source
-from gradviz.graph.sites import is_installed
+from gradviz.graph.sites import is_installed, is_installed_file
 from gradviz.names.bindings import argument_of, default_of
 from gradviz.names.compiled import file_of, is_edited
 from gradviz.names.idle import idle_nodes
@@ -51,7 +51,12 @@ class Statements:
 
     @cached_property
     def files(self) -> list[File]:
-        """Each file, as ``executing`` has read it."""
+        """Each file of the program, as ``executing`` has read it; none of an installed library."""
+        return [file for file in self._read if not is_installed_file(file.filename)]
+
+    @cached_property
+    def _read(self) -> list[File]:
+        """Each file whose text is the one that ran."""
         found = dict[str, File]()
         for code in self.codes:
             file = file_of(code)
@@ -61,7 +66,7 @@ class Statements:
 
     def nodes(self, kind: Any) -> Iterator[tuple[File, Any]]:
         """Yield every syntax node of a kind, or of several, with its file; none of the code of
-        functions that did not run."""
+        functions that did not run, nor of installed libraries."""
         for file in self.files:
             yield from ((file, node) for node in _nodes(file, kind) if id(node) not in self._idle)
 
@@ -69,7 +74,7 @@ class Statements:
     def _idle(self) -> set[int]:
         """The ids of the nodes inside of functions that did not run, as far as the text tells."""
         in_notebook = any(is_cell(file.filename) for file in self.files)
-        return idle_nodes([*self.files, *(cells() if in_notebook else ())], self.codes)
+        return idle_nodes([*self._read, *(cells() if in_notebook else ())], self.codes)
 
     def at(self, source: Source | None) -> tuple[Source, str] | None:
         """Return the innermost statement of a line, and the function that is called first there, ""

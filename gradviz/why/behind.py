@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from executing import Source as File
 
 from gradviz.graph.records import Source
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.bindings import binder_before, binders_of
 from gradviz.names.position import callee_of, holds_others
 from gradviz.names.statements import Statements, source_of
@@ -82,7 +81,7 @@ def _called(function: ast.expr) -> str | None:
 def _returns(function: str | None, statements: Statements) -> Iterator[Stands]:
     """Yield what the program's own functions of a name return."""
     for file, node in statements.nodes(ast.FunctionDef):
-        if node.name == function and not is_installed_file(file.filename):
+        if node.name == function:
             inside = (n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value)
             yield from (Stands(file, n) for n in inside)
 

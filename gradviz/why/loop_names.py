@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gradviz.graph.records import Source
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import Statements, source_of
 
@@ -37,7 +36,7 @@ def loop_names_rebound(statements: Statements) -> Iterator[LoopName]:
     """
     for file, loop in statements.nodes(ast.For):
         walked = ast.unparse(loop.iter)
-        if is_installed_file(file.filename) or not _WALKED.search(walked):
+        if not _WALKED.search(walked):
             continue
         targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
         inside = (n for part in loop.body for n in ast.walk(part))

@@ -7,6 +7,7 @@ import linecache
 from types import CodeType
 
 import pytest
+import torch
 from executing import Source
 
 from gradviz.names.idle import idle_nodes
@@ -132,3 +133,14 @@ def test_another_cell_calls_what_a_cell_defines(call: str, monkeypatch: pytest.M
     ran = next(c for c in defined.co_consts if getattr(c, "co_name", "") == "train")
     calls = [ast.unparse(node) for _, node in Statements([ran]).nodes(ast.Call)]
     assert sorted(calls) == ["a(n)", "c()"]
+
+
+def test_code_of_installed_libraries_tells_nothing_of_the_program() -> None:
+    """A recording meets it too: what a library writes is no fault of the program's."""
+
+    def own() -> None:
+        """Stand in this file."""
+
+    codes = [torch.nn.Linear.forward.__code__, own.__code__]
+    found = {file.filename for file, _ in Statements(codes).nodes(ast.FunctionDef)}
+    assert found == {own.__code__.co_filename}

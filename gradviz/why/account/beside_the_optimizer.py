@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.preview import number
 from gradviz.graph.records import Source
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
@@ -43,8 +42,6 @@ def _rates_elsewhere(case: Case, known: dict[str, Any]) -> Iterator[tuple[Source
     sentence's key."""
     only = next(iter(known)) if len(known) == 1 else ""
     for file, node in case.statements.nodes(_WRITES):
-        if is_installed_file(file.filename):
-            continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             found = _set_elsewhere(target, known, only, case) if known else None
@@ -158,7 +155,7 @@ def _climbing(case: Case, known: dict[str, Any]) -> Iterator[Remark]:
         places = tuple(
             source_of(file, node.value)
             for file, node in case.statements.nodes(ast.keyword)
-            if node.arg == "maximize" and not is_installed_file(file.filename)
+            if node.arg == "maximize"
         )
         fields = {"optimizer": name, "places": [case.words.line_of(p) for p in places]}
         yield Remark(Weight.WEIGHTY, "climbs", fields, statements=places)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Source
-from gradviz.graph.sites import is_installed, is_installed_file
+from gradviz.graph.sites import is_installed
 from gradviz.graph.training import line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, function_node, source_of
@@ -49,7 +49,7 @@ class Code:
 
     def not_called(self) -> Iterator[Remark]:
         """Tell of statements that name a method and do not call it."""
-        for file, node in self._statements():
+        for file, node in self.statements.nodes(ast.Expr):
             value = node.value
             if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED:
                 yield self._of_code("not_called", source_of(file, node))
@@ -91,7 +91,7 @@ class Code:
     def made_in_vain(self) -> Iterator[Remark]:
         """Tell of class methods that were called on an object, and whose new object is thrown
         away."""
-        for file, node in self._statements():
+        for file, node in self.statements.nodes(ast.Expr):
             call = node.value
             function = call.func if isinstance(call, ast.Call) else None
             if not isinstance(function, ast.Attribute) or function.attr not in _MAKES_ANEW:
@@ -108,12 +108,6 @@ class Code:
         """Tell of loops over parameters that only give their own variable another object."""
         for found in loop_names_rebound(self.statements):
             yield self._of_code("loop_name", found.statement, name=found.name, walked=found.walked)
-
-    def _statements(self) -> Iterator[tuple[Any, ast.Expr]]:
-        """Yield the user's statements that keep nothing, each with its file."""
-        for file, node in self.statements.nodes(ast.Expr):
-            if not is_installed_file(file.filename):
-                yield file, node
 
     def never_read(self) -> Iterator[Remark]:
         """Tell of variables of a function that ran which are given a value, and which nothing in it

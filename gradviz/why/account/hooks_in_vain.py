@@ -8,7 +8,6 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.sites import is_installed_file
 from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
@@ -43,7 +42,7 @@ def _returning_nothing(words: Words, statements: Statements) -> Iterator[Remark]
     functions = {f.name: (file, f) for file, f in statements.nodes(ast.FunctionDef)}
     for file, call in statements.nodes(ast.Call):
         name = _hook_of(call)
-        if is_installed_file(file.filename) or name not in functions:
+        if name not in functions:
             continue
         where, function = functions[name]
         lost = _lost_value(function)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Call, Source
-from gradviz.graph.sites import is_installed_file
 from gradviz.graph.training import Training, line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
@@ -131,7 +130,7 @@ def _optimizers(
 ) -> Iterator[Remark]:
     """Tell of an optimizer that the loop or function which steps it makes anew each time."""
     for file, node in statements.nodes(ast.Assign):
-        if is_installed_file(file.filename) or not _keeps(node.value):
+        if not _keeps(node.value):
             continue
         name = ast.unparse(node.targets[0])
         body = _repeated_around(node)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.records import Call, ModuleCall
-from gradviz.graph.sites import is_installed_file
 from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
@@ -98,7 +97,7 @@ def _kept_from_eval(case: Case) -> Iterator[Remark]:
         if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
     ]
     for file, node, target in sets:
-        if is_installed_file(file.filename) or not _is_constant_of_eval(node):
+        if not _is_constant_of_eval(node):
             continue
         same = [scope_of(n) for _, n, t in sets if t.attr == target.attr and n is not node]
         if any(getattr(scope, "name", "") != "__init__" for scope in same):
@@ -169,8 +168,6 @@ def _dim_of_last(call: Call, case: Case) -> int | None:
     """Return the dimension of which an index takes the last element: 0 of ``out[-1]``, 1 of
     ``out[:, -1]``; None for other indices."""
     for file, node in case.statements.nodes(ast.Subscript):
-        if is_installed_file(file.filename):
-            continue
         place = source_of(file, node)
         if (place.file, place.line) != line_of(call) or not isinstance(node.ctx, ast.Load):
             continue

@@ -11,7 +11,6 @@ from executing import Source as File
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node, NodeKind, NodeRan
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
@@ -63,7 +62,7 @@ def _classes_of(
     """Yield the classes of the program that have the name of a node's custom Function."""
     names = (call.function.partition(".")[0], node.name.removesuffix("Backward"))
     for file, kind in statements.nodes(ast.ClassDef):
-        if kind.name in names and not is_installed_file(file.filename):
+        if kind.name in names:
             yield file, kind
 
 

@@ -12,7 +12,6 @@ import torch
 
 from gradviz.graph.preview import number
 from gradviz.graph.records import Source
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.called_losses import LOSS
@@ -76,7 +75,7 @@ def _of_another(case: Case, schedule: Any, other: Any, stepped: list[Any]) -> Re
 def _calls_of(case: Case, kind: str) -> Iterator[Source]:
     """Yield where the code makes a schedule of a kind."""
     for file, node in case.statements.nodes(ast.Call):
-        if callee_of(node.func) == kind and not is_installed_file(file.filename):
+        if callee_of(node.func) == kind:
             yield source_of(file, node)
 
 

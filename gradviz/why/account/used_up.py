@@ -7,7 +7,6 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from gradviz.graph.sites import is_installed_file
 from gradviz.names.bindings import bindings, parameters_of, scope_around, scope_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
@@ -29,9 +28,7 @@ def used_up(words: Words, statements: Statements) -> Iterator[Remark]:
     own = {f.name for _, f in statements.nodes((ast.FunctionDef, ast.ClassDef))}
     for file, node in statements.nodes(ast.Assign):
         target = node.targets[0]
-        if is_installed_file(file.filename) or not isinstance(target, ast.Name):
-            continue
-        if not _is_generator(node.value, own):
+        if not isinstance(target, ast.Name) or not _is_generator(node.value, own):
             continue
         scope = scope_of(node)
         names = [n for f, n in statements.nodes(ast.Name) if f is file]

@@ -20,8 +20,8 @@ from gradviz.names.statements import (
 )
 from gradviz.watch import torch_private
 from gradviz.why.explanation import Explanation
-from gradviz.why.rules.gradients.zeros import is_some
 from gradviz.why.rules.silent.silent import Silent, lines_once
+from gradviz.why.zero_flow import is_some
 from gradviz.words.words import way_of
 
 
