@@ -2,9 +2,9 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind`` and ``real_blind2`` to ``real_blind8`` (each kept aside, and run once; of the
-fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
-later), and ``real_learn8`` (silent faults alone) has for each; the ``healthy`` of the third and of
-those after it hold more programs that look odd and are meant so:
+fourth one half and later the other), ``real_blind9`` (kept aside, not run yet), ``real_learn6`` and
+``real_learn7`` (to work with, collected later), and ``real_learn8`` (silent faults alone) has for each;
+the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -113,13 +113,15 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
+NOT_ASKED = ("real_blind9", "real_blind9/healthy")
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, BLIND8, HEALTHY8, *LEARNT = LATER
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
+BLIND9, HEALTHY9 = map(questions, NOT_ASKED)
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
-ALL = [*ALL_ASKED, *LEARN8]
+ALL = [*ALL_ASKED, *LEARN8, *BLIND9, *HEALTHY9]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -196,7 +198,7 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_eight_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_nine_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
@@ -212,6 +214,8 @@ def test_the_questions_are_many_and_eight_sets_are_kept_aside() -> None:
     assert len(HEALTHY7) >= 30
     assert Counter(question.kind for question in BLIND8) == {"silent": 25, "raises": 14}
     assert len(HEALTHY8) >= 25
+    assert Counter(question.kind for question in BLIND9) == {"silent": 26, "raises": 14}
+    assert len(HEALTHY9) >= 25
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -219,7 +223,7 @@ def test_the_questions_are_many_and_eight_sets_are_kept_aside() -> None:
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
     healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *HEALTHY8, *learnt)
-    assert {question.kind for question in healthy} == {"healthy"}
+    assert {question.kind for question in (*healthy, *HEALTHY9)} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, and about three of HEALTHY8: they take no
     # part in the shares
     unasked = (*HEALTHY8, *HEALTHY_LEARN8)
