@@ -345,6 +345,8 @@ class NodeRan(NamedTuple):
 
     ``arrived_norms`` and ``sent_norms`` are the 2-norms ("0.25", "nan", "inf") of what ``arrived``
     and ``sent`` show by its shape alone, None for the others; empty where none was measured.
+    ``factor``: of a custom Function, the number by which it multiplied the one gradient that it
+    got, where what it sent is just that.
     """
 
     run: int
@@ -354,6 +356,7 @@ class NodeRan(NamedTuple):
     thread: int
     arrived_norms: tuple[str | None, ...] = ()
     sent_norms: tuple[str | None, ...] = ()
+    factor: float | None = None
 
 
 class Accumulated(NamedTuple):

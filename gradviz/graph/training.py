@@ -3,6 +3,7 @@ which call cleared or changed it. Knows no torch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
@@ -17,6 +18,7 @@ STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # what changes flags only
 _FLAGS = ("requires_grad", "requires_grad_", "detach_", "retain_grad")
 CLEARS = ("zero_", "_foreach_zero_")
+_ZERO_WRITTEN = re.compile(r"\*= ?0(\.0*)?$|\b(fill_|mul_)\(0(\.0*)?\)$")
 # how far back it is looked for the gradient in what a parameter is written with by hand
 _CALLS_BACK = 16
 
@@ -80,7 +82,7 @@ class Training:
             return
         leaf = self.owners.get(after.object_id, self._owner_in_memory.get(after.storage_id))
         if leaf is not None and leaf != after.object_id:
-            did = Did.CLEARED if call.function in CLEARS else Did.CHANGED
+            did = Did.CLEARED if _writes_zeros(call) else Did.CHANGED
             if did is Did.CLEARED or not call.bookkeeping:
                 yield leaf, Moment(did, call)
         elif call.function == "grad" and not event.alias:
@@ -290,6 +292,12 @@ def _once_each(every: Sequence[Moment]) -> Iterator[Moment]:
     for _, same in groupby(every, lambda m: (m.did, line_of(m.call), m.run)):
         *_, last = same
         yield last
+
+
+def _writes_zeros(call: Call) -> bool:
+    """Say whether a call writes zeros, also as ``w.grad *= 0``."""
+    code = call.source.code if call.source else None
+    return call.function in CLEARS or bool(code and _ZERO_WRITTEN.search(code))
 
 
 def line_of(call: Call) -> tuple[str, int] | None:

@@ -397,6 +397,7 @@ class Replay:
                 thread,
                 _norms(run, arrived),
                 _norms(run, sent),
+                run.factors.get(serial),
             )
         )
 

@@ -26,7 +26,7 @@ from gradviz.watch.entries import Object, State
 from gradviz.watch.functions import Role
 from gradviz.watch.hooks import NOTHING, Edges, Inlet, Sent, Value, ones, put_in
 from gradviz.watch.identity import read
-from gradviz.watch.norms import norm, norm_there, read_there
+from gradviz.watch.norms import factor_between, norm, norm_there, read_there
 from gradviz.watch.walk import walk
 
 if TYPE_CHECKING:
@@ -68,10 +68,14 @@ _INPUTS_AT = 4  # arguments that backward() takes before it may be given ``input
 class Run:
     """One run of the engine, as plain data."""
 
-    __slots__ = ("kind", "norms", "number", "raised_at", "ran", "returned", "roots", "watched")
+    __slots__ = (
+        *("factors", "kind", "norms", "number", "raised_at", "ran", "returned", "roots", "watched"),
+    )
 
     def __init__(self, number: int, kind: str) -> None:
         self.number, self.kind = number, kind
+        # by what number each custom Function's node multiplied what it got, where it is one
+        self.factors: dict[int, float] = {}
         self.roots: list[int] = []
         self.ran: list[int] = []
         # numbers; on another device tensors until stop() reads them, None if that failed
@@ -195,6 +199,37 @@ class _Node:
         return arrived
 
 
+class _Custom(_Node):
+    """The same for a custom Function, of which is read by what it multiplies."""
+
+    __slots__ = ("versions",)
+
+    def before(self, grads: Any) -> None:
+        """Read what arrives, and whether anything writes into it later."""
+        self.versions = [_raw_version(g) if isinstance(g, _TENSOR) else None for g in grads]
+        super().before(grads)
+
+    def after(self, sent: Any, arrived: Any) -> None:
+        """Read what is sent."""
+        super().after(sent, arrived)
+        try:
+            with _unobserved():
+                versions = [_raw_version(g) if isinstance(g, _TENSOR) else None for g in arrived]
+                found = self.factor(sent, arrived) if versions == self.versions else None
+            if found is not None:
+                self.watch.run.factors[self.own] = found
+        except Exception as error:
+            self.watch.recorder.failed(error)
+
+    def factor(self, sent: Any, arrived: Any) -> float | None:
+        """Return by what number the one gradient that arrived was multiplied to be sent on; None
+        where it is no number, or reading would wait for another device."""
+        ours, theirs = ([g for g in grads if g is not None] for grads in (arrived, sent))
+        if len(ours) != 1 or len(theirs) != 1 or not all(g.is_cpu for g in (*ours, *theirs)):
+            return None
+        return factor_between(ours[0], theirs[0])
+
+
 class _Leaf(_Node):
     """The same for an AccumulateGrad."""
 
@@ -307,7 +342,8 @@ class Watch:
                 watched = _Leaf(self, own, into, leaf)
                 watched.early = self.early or _is_filled(leaf)
             else:
-                watched = _Node(self, own, into, out)
+                is_own = self.recorder.nodes.kind(node)[1] if self.early else False
+                watched = (_Custom if is_own else _Node)(self, own, into, out)
                 watched.early = self.early or own in self.run.roots  # the first may raise
             if watched.early:
                 handles.append(node.register_prehook(watched.before))

@@ -63,6 +63,30 @@ def _is_plain(grad: torch.Tensor) -> bool:
     return type(grad) is torch.Tensor and not grad.is_nested and grad.layout is torch.strided
 
 
+def factor_between(one: torch.Tensor, other: torch.Tensor) -> float | None:
+    """Return the number that the first of two tensors is multiplied by to be the second, to the
+    accuracy of its dtype; None where there is none, or it cannot be read.
+
+    Example:
+        >>> factor_between(torch.tensor([1.0, 2.0]), torch.tensor([-0.5, -1.0]))
+        -0.5
+        >>> factor_between(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0])) is None
+        True
+    """
+    if torch_private.dispatch_modes() or not (_is_plain(one) and _is_plain(other)):
+        return None
+    if one.shape != other.shape or not (one.is_floating_point() and other.is_floating_point()):
+        return None
+    first, second = (t.detach().reshape(-1).to(torch.float64) for t in (one, other))
+    square = torch.dot(first, first).item()
+    if square == 0 or not math.isfinite(square):
+        return None
+    factor = torch.dot(first, second).item() / square
+    apart = (second - factor * first).abs().max().item()
+    exact = 4 * torch.finfo(other.dtype).eps * second.abs().max().item()
+    return float(f"{factor:.6g}") if apart <= exact else None
+
+
 def norm_there(grad: torch.Tensor) -> torch.Tensor | None:
     """Return the 2-norm of a tensor as a tensor on its own device; ``read_there`` reads it."""
     modes = torch_private.dispatch_modes() or (

@@ -451,3 +451,30 @@ def test_the_frame_of_forward_is_read_and_not_kept() -> None:
     marker = [1]
     assert torch_private._values(frame)["marker"] is marker
     assert sys.getrefcount(frame) == count
+
+
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, number: float) -> torch.Tensor:
+        ctx.number = number
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+        if ctx.number == 0.25:
+            return grad.mul_(ctx.number), None  # what arrived is another gradient after that
+        return (grad.cumsum(0) if ctx.number == 7 else grad * ctx.number), None
+
+
+@pytest.mark.parametrize(
+    ("number", "known"), [(1.0, 1.0), (-0.5, -0.5), (0.0, 0.0), (7, None), (0.25, None)]
+)
+@pytest.mark.parametrize("size", [3, 100])
+def test_by_what_a_custom_function_multiplies_is_read(
+    number: float, known: float | None, size: int
+) -> None:
+    x = torch.ones(size, requires_grad=True)
+    with gv.record() as rec:
+        (Times.apply(x, number) * torch.arange(1.0, size + 1)).sum().backward()
+    factors = [e.factor for e in rec.graph.events if type(e).__name__ == "NodeRan"]
+    assert [f for f in factors if f is not None] == ([] if known is None else [known])

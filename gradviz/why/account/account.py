@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
+from gradviz.why.account.arguments import arguments
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
-from gradviz.why.account.decay_beside_zeros import decay_beside_zeros
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
@@ -29,6 +29,7 @@ from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
+from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
@@ -107,6 +108,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements).remarks()
+    yield from arguments(case)
     yield from used_up(words, case.statements)
     yield from beside_the_optimizer(case)
     yield from schedules_elsewhere(case)
@@ -126,7 +128,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from frozen_beside(case)
     yield from states_dropped(case)
     yield from eval_undone(case)
-    yield from decay_beside_zeros(case)
+    yield from moved_beside_zeros(case)
+    yield from frozen_scaled(case)
     yield from rates(case)
     yield from settings(case)
     yield from loss_values(case)

@@ -111,12 +111,15 @@ class Forward:
                 continue
             one, other = (self.graph.tensor[i] for i in call.inputs)
             target = other if one.requires_grad else one
+            if not other.requires_grad and not one.requires_grad:
+                # what takes the result may have one dimension as well as two
+                target = other if other.shape == (n, 1) else one
             fields = {
                 "call": self.words.at(call),
                 "one": self.words.name(one.id),
                 "other": self.words.name(other.id),
                 "n": n,
-                "target": target.code_name or "target",
+                "target": target.code_name or self.words.name(target.id),
                 "shaped": "unsqueeze(1)" if target.shape == (n,) else "squeeze(1)",
             }
             yield Remark(Weight.WEIGHTY, "spread_out", fields, (call,))

@@ -10,7 +10,10 @@ from typing import Any
 from executing import Source as File
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.preview import number
 from gradviz.graph.records import Call, Node, NodeKind, NodeRan
+from gradviz.graph.training import line_of
+from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
@@ -20,6 +23,8 @@ _FLATTENING = {"clamp", "clip", "round", "floor", "ceil", "sign", "where", "hard
 
 # operators by which a result is no mere copy of what goes in
 _SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+# what gives the same values
+_HANDS_ON = ("view_as", "view", "clone", "contiguous", "alias")
 
 
 def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
@@ -32,28 +37,38 @@ def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterato
         words: what tensors and calls are called.
         statements: the code that ran.
     """
-    last = {ran.node_id: ran for ran in facts.nodes_ran}
-    for node_id, ran in last.items():
-        node = facts.graph.node[node_id]
-        call = facts.graph.call.get(node.call_id)
-        if node.kind is not NodeKind.CUSTOM_FUNCTION or call is None:
-            continue
+    for ran, node, call in _last_runs(facts):
         for file, kind in _classes_of(node, call, statements):
             methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
             forward, backward = (_with_helpers(methods, name) for name in ("forward", "backward"))
             if not forward or not backward:
                 continue
-            place = source_of(file, _return_of(backward[-1]))
+            turned = _handed_on_unturned(forward[0], backward, ran.factor)
+            place = source_of(file, turned or _return_of(backward[-1]))
             fields = {
                 "function": kind.name,
                 "call": words.at(call),
                 "place": words.line_of(place),
             }
-            leaves = frozenset(leaf.object_id for leaf in facts.leaves_below(node_id))
-            change = _change(forward, backward) if _handed_on(ran) else None
+            leaves = frozenset(leaf.object_id for leaf in facts.leaves_below(node.id))
+            change = _change(forward, backward) if ran.factor == 1 else None
+            if turned is not None:
+                read = sorted(_read_of_context(backward))
+                change = "not_reversed", {"factor": number(ran.factor or 0), "read": read}
             weight = Weight.ORDINARY if change is None else Weight.WEIGHTY
             key, more = change or ("own_backward", {})
             yield Remark(weight, key, {**fields, **more}, (call,), leaves, (place,))
+
+
+def _last_runs(facts: Facts) -> Iterable[tuple[NodeRan, Node, Call]]:
+    """Return the last run of a custom Function's node of each line of calls."""
+    last = dict[object, tuple[NodeRan, Node, Call]]()
+    for ran in facts.nodes_ran:
+        node = facts.graph.node[ran.node_id]
+        call = facts.graph.call.get(node.call_id)
+        if node.kind is NodeKind.CUSTOM_FUNCTION and call is not None:
+            last[line_of(call) or call.id] = ran, node, call
+    return last.values()
 
 
 def _classes_of(
@@ -66,13 +81,30 @@ def _classes_of(
             yield file, kind
 
 
-def _handed_on(ran: NodeRan) -> bool:
-    """Say whether a node sent one gradient, and that as it came."""
-    sent = [i for i, text in enumerate(ran.sent) if text is not None]
-    if len(sent) != 1:
-        return False
-    arrived = (ran.arrived[0], (*ran.arrived_norms, None)[0]) if ran.arrived else None
-    return arrived == (ran.sent[sent[0]], dict(enumerate(ran.sent_norms)).get(sent[0]))
+def _handed_on_unturned(
+    forward: ast.FunctionDef, backward: list[ast.FunctionDef], factor: float | None
+) -> ast.AST | None:
+    """Return the statement that turns the sign in a backward, where the forward hands its input on,
+    and the gradient was multiplied by a number above 0 all the same."""
+    arguments = [a.arg for a in forward.args.args]
+    value = getattr(_return_of(forward), "value", None)
+    while isinstance(value, ast.Call) and callee_of(value.func) in _HANDS_ON:
+        value = getattr(value.func, "value", None)
+    own = isinstance(value, ast.Name) and value.id in arguments
+    if not own or factor is None or factor <= 0:
+        return None
+    signs = [node for function in backward for node in _signs(function)]
+    return statement_or_head(signs[0]) if len(signs) == 1 else None
+
+
+def _read_of_context(backward: list[ast.FunctionDef]) -> set[str]:
+    """Return what a backward reads of its context."""
+    read = set()
+    for function in backward:
+        context = function.args.args[0].arg if function.args.args else ""
+        inside = (n for n in ast.walk(function) if isinstance(n, ast.Attribute))
+        read |= {ast.unparse(n) for n in inside if ast.unparse(n.value) == context}
+    return {text for text in read if "needs_input_grad" not in text}
 
 
 def _change(
@@ -82,7 +114,7 @@ def _change(
     sentence and what it names; None where the code does not show it."""
     flattens = sorted(set().union(*map(_called, forward)) & _FLATTENING)
     scales = _scaling(forward[0])
-    if not (flattens or scales) or any(map(_negates, backward)):
+    if not (flattens or scales):
         return None
     if flattens:
         return "straight_through", {"flattens": flattens}
@@ -121,10 +153,12 @@ def _kept_in_vain(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> 
     return [ast.unparse(n) for n in own if n.attr not in read]
 
 
-def _negates(function: ast.FunctionDef) -> bool:
-    """Say whether a function may turn a sign: that leaves the size of a gradient as it was."""
-    signs = (n for n in ast.walk(function) if isinstance(n, ast.UnaryOp))
-    return any(isinstance(n.op, ast.USub) for n in signs) or "neg" in _called(function)
+def _signs(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield where a function turns a sign."""
+    for node in ast.walk(function):
+        minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        if minus or (isinstance(node, ast.Call) and callee_of(node.func) in ("neg", "neg_")):
+            yield node
 
 
 def _called(function: ast.FunctionDef) -> set[str]:

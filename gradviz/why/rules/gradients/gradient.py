@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.preview import unread
 from gradviz.graph.records import Call, Cut, Graph, Node, NodeKind, SavedState, Tensor
 from gradviz.graph.training import Did, Training
 from gradviz.why.doubts import unspent
@@ -145,6 +146,18 @@ class Gradients(Zeros):
         """Return the first node of the loss, of which something saved is in this state."""
         nodes = (self.graph.node[i] for i in sorted(self.facts.reachable(self.roots)))
         return next((n for n in nodes if any(saved.state is state for saved in n.saved)), None)
+
+    def cleared(self, asked: Asked) -> tuple[Call, str] | None:
+        """Return the call that took away what the last backward had stored, and what that was; of
+        a large one its values are not known, and the call that wrote zeros last tells it."""
+        known = super().cleared(asked)
+        states = self.states(asked)
+        if known is not None or not states or states[-1].grad is None:
+            return known
+        before = states[-1].grad
+        moments = self.training.moments.get(states[-1].object_id) if unread(before) else None
+        is_last = moments is not None and moments[-1].did is Did.CLEARED
+        return (moments[-1].call, before) if moments and is_last else None
 
     def stepped(self, asked: Asked, cleared: Call) -> bool:
         """Say whether it was written between the last backward and the call that cleared its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.names.frames import stands_above
 from gradviz.names.position import callee_of, locate
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
@@ -82,6 +83,8 @@ def never_stepped(asked: Silent) -> Explanation | None:
     left = _step_not_run(asked)
     if left is not None:
         return _told_not_run(asked, left, found)
+    if (another := _stepped_another(asked, row[-1].call, found)) is not None:
+        return another
     return asked.answer(
         Cause.CLEARED_TOO_OFTEN,
         "never_stepped",
@@ -91,6 +94,47 @@ def never_stepped(asked: Silent) -> Explanation | None:
         backwards=len(row),
         clear=asked.words.code(clear),
     )
+
+
+def _stepped_another(
+    asked: Silent, backward: Call, found: Mapping[int, Sequence[Moment]]
+) -> Explanation | None:
+    """Tell of a step below a backward that moved others than what that had sent gradients to: it
+    is that of another optimizer."""
+    stepped = [
+        (m.call, leaf)
+        for leaf, every in asked.training.moments.items()
+        for m in every
+        if m.did is Did.STEPPED and m.call.id > backward.id and stands_above(backward, m.call)
+    ]
+    step = min((call for call, _ in stepped), key=lambda call: call.id, default=None)
+    if step is None:
+        return None
+    own = _holders(asked, found)
+    others = _holders(asked, [leaf for call, leaf in stepped if _alike(call, step)])
+    if len(own) != 1 or len(others) != 1 or own == others:
+        return None
+    if asked.words.code(step).startswith(f"{others[0]}."):
+        return None  # it is called what it is: the step of the other one is missing
+    return asked.answer(
+        Cause.CLEARED_TOO_OFTEN,
+        "stepped_another",
+        calls=lines_once([step, backward]),
+        tensors=asked.states_of(found),
+        names=asked.names_of(found),
+        step=asked.words.code(step),
+        own=own[0],
+        other=others[0],
+    )
+
+
+def _holders(asked: Silent, leaves: Iterable[int]) -> list[str]:
+    """Return the names of the optimizers that hold all of some leaves."""
+    held = {
+        name: {asked.object_of(p) for p in held_by([optimizer]).values()}
+        for name, optimizer in asked.named_optimizers.items()
+    }
+    return [name for name, objects in held.items() if objects.issuperset(leaves)]
 
 
 def step_not_reached(asked: Silent) -> Explanation | None:

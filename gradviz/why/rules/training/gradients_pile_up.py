@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -29,6 +30,8 @@ def piled_up(asked: Silent) -> Explanation | None:
     step = most.step.call
     backward = _first_before(step, [moment.call for moment in most.added])
     by_hand = not step.bookkeeping
+    if by_hand and any(_may_clear(node) for _, node in asked.statements.sets("grad")):
+        return None
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
         "between_updates" if by_hand else "between_steps",
@@ -39,6 +42,12 @@ def piled_up(asked: Silent) -> Explanation | None:
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
     )
+
+
+def _may_clear(node: ast.Assign) -> bool:
+    """Say whether a statement gives a ``.grad`` another tensor, as one of zeros: of a large one
+    its values are not known."""
+    return not isinstance(node.value, ast.Constant)
 
 
 def _first_before(step: Call, backwards: list[Call]) -> Call:
