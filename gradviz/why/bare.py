@@ -365,11 +365,19 @@ def _odd(bare: Bare) -> list[Any]:
     was_none = set(seen)
     looks = [] if bare.recording is None else bare.recording.looked_at()
     for tensor, look in looks:
-        if look.attribute == "grad":
+        if look.attribute == "grad" and (look.missing or not _clears(look)):
             seen[id(tensor)] = tensor
             if look.missing:
                 was_none.add(id(tensor))
     return [t for i, t in seen.items() if _is_odd(t, i in was_none)]
+
+
+def _clears(look: Looked) -> bool:
+    """Say whether code read a ``.grad`` only to write zeros into it: ``w.grad.data.zero_()``."""
+    around: Any = getattr(locate(look.code, look.lasti).node, "parent", None)
+    while isinstance(around, ast.Attribute) and around.attr == "data":
+        around = getattr(around, "parent", None)
+    return isinstance(around, ast.Attribute) and around.attr == "zero_"
 
 
 def _is_odd(tensor: Any, was_none: bool) -> bool:
@@ -415,15 +423,32 @@ def _leaves(bare: Bare) -> list[Any]:
             return [t for t in named if t.grad is not None]
         return _reached(bare.loss, named)
     leaves = [t for t in leaves_of(bare.recording) if id(t) not in of_models]
-    if not bare.models:
-        return leaves
+    return _beside_models(bare, bare.recording, leaves) if bare.models else leaves
+
+
+def _beside_models(bare: Bare, recording: Recorded, leaves: Sequence[Any]) -> list[Any]:
+    """Return those of some leaves that are told beside models: what an optimizer holds, and what is
+    no parameter."""
     held = held_by(of_kind(bare.names.values(), torch.optim.Optimizer))
-    derived_by = _derived_by(bare.recording)
+    derived_by = _derived_by(recording)
     return [
         t
         for t in leaves
-        if id(t) in held or not (type(t) is torch.nn.Parameter or id(t) in derived_by)
+        if (id(t) in held and not _is_replaced(bare, recording, t))
+        or not (type(t) is torch.nn.Parameter or id(t) in derived_by)
     ]
+
+
+def _is_replaced(bare: Bare, recording: Recorded, tensor: Any) -> bool:
+    """Say whether a parameter stood where a model at work has another one by now: what comes of
+    that is told of the model."""
+    state = recording.find(tensor)
+    word = "" if state is None else state.code_name or state.name or ""
+    place = word.removeprefix("self")
+    if type(tensor) is not torch.nn.Parameter or place == word or not place.startswith("."):
+        return False
+    every = (name for model in bare.models.values() for name, _ in named_parameters(model))
+    return any(f".{name}".endswith(place) for name in every)
 
 
 def _derived_by(recording: Recorded) -> set[int]:

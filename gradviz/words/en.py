@@ -1038,6 +1038,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{health}{it} had a gradient; it was cleared after the step.",
         why=NOT_CHECKED,
     ),
+    (Cause.HEALTHY, "used_earlier"): Answer(
+        verdict="{health}{symptom}: what came last was cleared before a step; one used the gradient from before that ({place}).",
+        why=NOT_CHECKED,
+    ),
     (Cause.HEALTHY, "arrived"): Answer(
         verdict="{health}{grad} is {values:values}.",
         why=NOT_CHECKED,
@@ -1272,6 +1276,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.NO_BACKWARD_YET, "given_back"): Answer(
         verdict="{symptom}: autograd.grad returns gradients, it fills no .grad.",
         mend="use what it returned, or call backward().",
+    ),
+    (Cause.NO_BACKWARD_YET, "not_asked_for"): Answer(
+        verdict="{symptom}: autograd.grad was asked for the gradient of {others}, and returned that alone; it fills no .grad.",
+        mend="hand {it} to autograd.grad, too, or call backward().",
     ),
     (Cause.CUT, "returned_none"): Answer(
         verdict="{symptom}: the backward of {node} returned None towards it.",
@@ -2431,7 +2439,7 @@ SILENT: dict[tuple[Cause, str], Answer] = {
     (Cause.LEFTOVER_GRAD_MOVES, "would_move"): Answer(
         verdict="{weights:few} would move at the next step although frozen: requires_grad is False, but .grad is not None.",
         why="an optimizer skips a parameter only where .grad is None; here {reason}.",
-        mend="set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
+        mend="if a step is to come: set .grad = None when freezing (zero_grad(set_to_none=True)), or leave it out of the optimizer.",
     ),
     (Cause.BATCH_NORM_MOVES, "moved"): Answer(
         verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",

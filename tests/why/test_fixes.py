@@ -1646,6 +1646,17 @@ got = w.grad
     ("call backward()", "torch.autograd.grad((w * 2).sum(), w)", "(w * 2).sum().backward()"),
 )
 fix(
+    "no_backward_yet/not_asked_for",
+    "w",
+    "grads[-1] is not None and w in grads[-1] or w.grad is not None",
+    """
+w, x = torch.ones((), requires_grad=True), torch.ones((), requires_grad=True)
+grads = torch.autograd.grad(w * x, x), {x}
+""",
+    ("to autograd.grad, too", ", x), {x}", ", (x, w)), {x, w}"),
+    ("call backward()", "torch.autograd.grad(w * x, x)", "(w * x).backward()"),
+)
+fix(
     "not_in_loss/only_copied",
     "w",
     "w.grad is not None or twin.grad is not None and read is twin.grad",
@@ -1883,6 +1894,24 @@ net.weight.requires_grad_(False)
 before = net.weight.detach().clone()
 net(torch.ones(1, 2)).sum().backward()
 opt.step()
+""",
+    (
+        ".grad = None when freezing",
+        "net.weight.requires_grad_(False)",
+        "net.weight.requires_grad_(False)\nnet.weight.grad = None",
+    ),
+    ("leave it out", "net.parameters()", "[net.bias]"),
+)
+fix(
+    "leftover_grad_moves/would_move",
+    "net, opt",
+    "opt.step() or net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+net.weight.requires_grad_(False)
+before = net.weight.detach().clone()
 """,
     (
         ".grad = None when freezing",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _RATES = {"lr", "learning_rate"}
+# what reads the rate of an optimizer, to show it
+_READS_RATE = ("param_groups", "get_last_lr", "get_lr")
 _WRITES = (ast.Assign, ast.AugAssign)
 
 
@@ -114,7 +116,10 @@ def _was_handed_over(target: ast.Name, case: Case) -> bool:
     handed = _lines_handing_over(target.id, case)
     if not handed or max(handed) >= target.lineno:
         return False
-    own = {id(n) for n in ast.walk(next(iter(_statements_around(target))))}
+    statement = next(iter(_statements_around(target)))
+    if any(name in ast.unparse(statement) for name in _READS_RATE):
+        return False
+    own = {id(n) for n in ast.walk(statement)}
     names = (node for _, node in case.statements.nodes(ast.Name) if node.id == target.id)
     reads = (n for n in names if isinstance(n.ctx, ast.Load) and id(n) not in own)
     return all(n.lineno in handed or _is_printed(n) for n in reads)

@@ -47,8 +47,10 @@ def _dropout_in_eval(case: Case) -> Iterator[Remark]:
 
 
 def _drops_in(ran: dict[int, ModuleCall], call: Call) -> bool:
-    """Say whether a call is a dropout in one of some calls of modules."""
-    return call.function in _DROPOUTS and call.module_call in ran
+    """Say whether a call is a dropout in one of some calls of modules, other than of nn.Dropout,
+    which tells it in which mode it is."""
+    around = ran.get(call.module_call or 0)
+    return call.function in _DROPOUTS and around is not None and "Dropout" not in around.kind
 
 
 def _drops_always(node: ast.Call) -> bool:

@@ -4,7 +4,7 @@ a schedule made so, and a weight decay that takes the weights away."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +13,8 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Source
 from gradviz.graph.training import Did
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.rules.optimizers.schedules import last_rate, schedules_of
+from gradviz.why.rules.optimizers.schedules import came_to_zero_last, last_rate, schedules_of
+from gradviz.why.rules.optimizers.zero_learning_rate import step_writes
 from gradviz.why.subjects import held_by
 
 if TYPE_CHECKING:
@@ -38,9 +39,17 @@ def rates(case: Case) -> Iterator[Remark]:
             if not plain or not 0 <= rate < first * _FALLEN:
                 continue
             schedules = [s for s in schedules_of(optimizer) if last_rate(s, place) == rate]
-            if schedules:
+            came_last = any(map(came_to_zero_last, schedules)) or _is_moved(case, group)
+            if schedules and not (_is_zero(rate) and came_last):
                 yield _fallen(case, optimizer, schedules[-1], rate, first)
             break
+
+
+def _is_moved(case: Case, group: Mapping[str, Any]) -> bool:
+    """Say whether the last step moved anything of a group whose rate is 0 by now: it came to 0
+    after that step, as the training was over."""
+    last = (writes[-1] for p in group["params"] if (writes := step_writes(case, p)))
+    return any(before.values != after.values for before, after in last if before.values)
 
 
 def at_rate_zero(case: Case) -> set[int]:
@@ -105,7 +114,15 @@ def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float
     key = "rate_fallen_at" if places else "rate_fallen"
     if vars(schedule).get("mode") == "max":
         key = "rate_fallen_of_max"
-    return Remark(Weight.WEIGHTY, key, fields, statements=places)
+    weight = Weight.ORDINARY if _is_at_its_end(schedule) else Weight.WEIGHTY
+    return Remark(weight, key, fields, statements=places)
+
+
+def _is_at_its_end(schedule: Any) -> bool:
+    """Say whether a schedule was stepped as often as it was made for, and not once more."""
+    kept = vars(schedule)
+    ends = {kept.get(name) for name in ("T_max", "total_iters", "total_steps")} - {None}
+    return kept.get("last_epoch") in ends
 
 
 def _steps_of(case: Case, schedule: Any) -> tuple[Source, ...]:

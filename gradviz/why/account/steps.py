@@ -16,6 +16,7 @@ from gradviz.names.written import arguments_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import LINEAR
 from gradviz.why.measured import numbers
+from gradviz.why.summands import single
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 
@@ -195,12 +196,22 @@ class Steps:
         scaling = [call for call in changed if call.function in SCALING and not self.is_clip(call)]
         if scaling:
             return scaling[-1]
-        call = self.facts.maker.get(added[-1].call.inputs[0]) if added[-1].call.inputs else None
-        while call is not None and call.function in LINEAR | SCALING and len(call.inputs) == 1:
-            if call.function in SCALING:
+        given = self._tracked(added[-1].call)
+        while given is not None and (call := self.facts.maker.get(given)) is not None:
+            if call.function not in LINEAR | SCALING:
+                return None
+            if call.function in SCALING and len(call.inputs) == 1:
                 return call
-            call = self.facts.maker.get(call.inputs[0])
+            given = self._tracked(call)
         return None
+
+    def _tracked(self, call: Call) -> int | None:
+        """Return what a call was given, where that is one tensor with a history, beside single
+        numbers without one: the scale of a GradScaler."""
+        tensors = [self.facts.graph.tensor[i] for i in call.inputs]
+        tracked = [t.id for t in tensors if t.requires_grad]
+        are_numbers = all(t.requires_grad or single(t) for t in tensors)
+        return tracked[0] if len(tracked) == 1 and are_numbers else None
 
     def is_clip(self, call: Call) -> bool:
         """Say whether a call clips gradients."""

@@ -14,7 +14,7 @@ from gradviz.why.account.called_losses import LOSS, MEASURED
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import computed
 from gradviz.why.rules.whole.losses import LOOKING
-from gradviz.why.summands import single
+from gradviz.why.summands import SUMS, single
 from gradviz.words.speech import several
 from gradviz.words.words import Words
 
@@ -59,11 +59,22 @@ class Values:
             maker, edge = self.facts.maker[state.id], state.gradient_edge
             if edge is None or edge.node_id in met or state.id in behind:
                 continue
+            if self._is_sum_of(state.id, behind):
+                continue
             if maker[1:3] in begun_at:  # the same again, after its backward: to be printed
                 continue
             is_loss = bool(LOSS.search(state.code_name)) and state.former is None
             if is_loss or (begun < maker.id and self._is_unread(state)):
                 yield from self._unused(state, maker, is_loss=is_loss)
+
+    def _is_sum_of(self, tensor_id: int, behind: Set[int]) -> bool:
+        """Say whether a number is the sum of what is in losses, or was one itself: it is printed,
+        and each of its parts trained."""
+        maker = self.facts.maker.get(tensor_id)
+        if maker is None or maker.function not in SUMS:
+            return False
+        tracked = [i for i in maker.inputs if self.graph.tensor[i].requires_grad]
+        return all(i in behind or self._is_sum_of(i, behind) for i in tracked)
 
     def overwritten(self) -> Iterator[Remark]:
         """Tell of losses whose name was given to another result before anything read them: of each

@@ -160,9 +160,12 @@ class Gradients(Zeros):
         return (moments[-1].call, before) if moments and is_last else None
 
     def stepped(self, asked: Asked, cleared: Call) -> bool:
-        """Say whether it was written between the last backward and the call that cleared its
-        .grad."""
+        """Say whether it was written, or given other values by its gradient, between the last
+        backward and the call that cleared its .grad."""
         last = max((b.call_id for b in self.graph.backwards if b.call_id < cleared.id), default=-1)
+        moments = self.training.moments.get(self.states(asked)[-1].object_id, ())
+        if any(m.did is Did.STEPPED and last < m.call.id < cleared.id for m in moments):
+            return True
         pairs = [
             (self.graph.tensor[e.before_id], self.graph.tensor[e.after_id])
             for e in self.flow.writes_to(asked.tensor_id)

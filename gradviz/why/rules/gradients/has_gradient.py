@@ -37,6 +37,23 @@ def used_then_cleared(gradients: Gradients, asked: Asked) -> Explanation | None:
     return used(gradients, asked, CHECKED_IN_LOSS)
 
 
+def used_earlier(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a step used a gradient of it, and a later one was cleared before the next step: a
+    loss that is to train others sends it one, too."""
+    if gradients.cleared(asked) is None or not gradients.is_moved(asked):
+        return None
+    object_id = gradients.states(asked)[-1].object_id
+    backward = gradients.training.sums_used[object_id][-1].added[-1].call
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "used_earlier",
+        calls=[backward],
+        checked=CHECKED_IN_LOSS,
+        place=gradients.words.where(backward),
+    )
+
+
 def trained_before(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that an earlier iteration of the same loss trained it: the last one took another way."""
     backward = gradients.used_before(asked)

@@ -9,6 +9,7 @@ from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.words.speech import several
 
 
 def cleared_unused(gradients: Gradients, asked: Asked) -> Explanation | None:
@@ -52,6 +53,24 @@ def given_back(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     calls = [gradients.graph.call[giving[-1].call_id]]
     return gradients.answer(asked, Cause.NO_BACKWARD_YET, "given_back", calls=calls)
+
+
+def not_asked_for(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that nothing but autograd.grad ran, and that it was asked for the gradients of
+    others."""
+    runs = gradients.graph.backwards
+    if not runs or any(b.kind != "grad" for b in runs) or not gradients.reached(asked):
+        return None
+    returned = [i for i, _ in runs[-1].returned]
+    if not returned:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.NO_BACKWARD_YET,
+        "not_asked_for",
+        calls=[gradients.graph.call[runs[-1].call_id]],
+        others=several([gradients.words.name(i) for i in returned]),
+    )
 
 
 def not_run(gradients: Gradients, asked: Asked) -> bool:

@@ -166,6 +166,14 @@ def last_rate(scheduler: Any, place: int) -> Any:
     return rates[place] if place < len(rates) else None
 
 
+def came_to_zero_last(scheduler: Any) -> bool:
+    """Say whether the newest step of a LambdaLR is the first that its function gives 0 for, as it
+    does at the end of a training."""
+    step = getattr(scheduler, "last_epoch", 0)
+    before, now = (_where_factor_is_zero(scheduler, n) for n in (step - 1, step))
+    return now is not None and before is None
+
+
 def _says_zero(node: ast.AST) -> bool:
     """Say whether a call passes a learning rate of 0."""
     keywords = node.keywords if isinstance(node, ast.Call) else ()

@@ -33,6 +33,7 @@ _CHOSEN_FORMS = {
     (Cause.NO_BACKWARD_YET, "taken_before_step"),
     (Cause.BRANCH_NOT_TAKEN, "in_a_branch"),
     (Cause.EVAL_MODE, "stepped"),
+    (Cause.LEFTOVER_GRAD_MOVES, "would_move"),
 }
 # forms that tell of code which says something else: it was to switch the flags on again
 _CONTRADICTING = {"only_off"}
@@ -132,7 +133,7 @@ def _only_returned(case: Case, found: Explanation) -> bool:
     backward was called and nothing steps."""
     backwards = [b for b in case.graph.backwards if b.kind == "backward"]
     steps = case.known_optimizers or case.graph.held
-    return found.form == "given_back" and not backwards and not steps
+    return found.form in ("given_back", "not_asked_for") and not backwards and not steps
 
 
 def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
