@@ -138,6 +138,13 @@ class Statements:
         found = [place for place, node in self.calls(method) if not node.args]
         return found if len(found) == 1 else []
 
+    @cached_property
+    def loop_variables(self) -> set[str]:
+        """The variables that loops and comprehensions give one thing after the other."""
+        targets = (node.target for _, node in self.nodes((ast.For, ast.comprehension)))
+        inside = (n for target in targets for n in ast.walk(target))
+        return {n.id for n in inside if isinstance(n, ast.Name)}
+
     def functions_called(self, name: str) -> set[tuple[str, int]]:
         """Return file and first line of the functions of this name that ran."""
         found = (code for code in self.codes if code.co_name == name)

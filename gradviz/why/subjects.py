@@ -18,6 +18,7 @@ from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, Graph, Source, Tensor
 from gradviz.names.frames import names_read
+from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
@@ -64,6 +65,7 @@ class Subjects:
         self.known = known = {n: v for n, v in names.items() if issubclass(type(v), KINDS)}
         self.live = {id(t): t for t in of_kind(known.values(), torch.Tensor)}
         self.called = {id(v): n for n, v in reversed(known.items())}
+        self.given_recording: Recorded | None = recording
         self.tensors: dict[int, tuple[str, Any]] = {}
         self.modules: list[Any] = []
         self.optimizers: list[Any] = []
@@ -79,10 +81,14 @@ class Subjects:
         self.name_parameters(asked, self.known_modules)
         self.losses = self.likely_losses(recording)
         self.given = (*self.losses, *self.targets().values())
-        self.given_recording: Recorded | None = recording
         self.recording: Recorded | None = recording if self.was_seen_by(recording) else None
         self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         self.losses = [t for t in self.losses if not self.is_on_the_way(t)]
+
+    @cached_property
+    def loop_variables(self) -> set[str]:
+        """The variables that loops of the recorded code give one thing after the other."""
+        return Statements.of(self.given_recording).loop_variables
 
     @cached_property
     def facts(self) -> Facts:
@@ -138,14 +144,15 @@ class Subjects:
             # is half built.
             for name, p in read(partial(_tensors_of, module)) or ():
                 name = f"{title}.{name}" if title else name
-                if i < len(asked) and id(p) not in self.tensors:  # a loop variable's name says less
+                says_less = i < len(asked) or self.called.get(id(p)) in self.loop_variables
+                if says_less and id(p) not in self.tensors:
                     self.called[id(p)] = name
                 self.called.setdefault(id(p), name)
                 self.live[id(p)] = p
 
     def renamed(self, recording: Recorded) -> Graph:
         """Return the recording's graph with parameters under the reader's names, where it has only
-        what a module's own code calls them."""
+        what a module's own code calls them, or a loop over many."""
         graph = recording.graph
         states = {i: recording.find(t) for i, t in self.live.items()}
         names = {t.object_id: self.called[i] for i, t in states.items() if t and i in self.called}
@@ -153,7 +160,7 @@ class Subjects:
             return graph
 
         def under_its_name(t: Tensor) -> Tensor:
-            is_inner = (t.name or "self.").startswith("self.")
+            is_inner = (t.name or "self.").startswith("self.") or t.code_name in self.loop_variables
             if not is_inner or t.object_id not in names:
                 return t
             return t._replace(name=names[t.object_id], former=None)

@@ -730,3 +730,22 @@ def test_of_a_model_of_more_parameters_the_work_grows_no_faster_than_they_do() -
 
     calls(2)  # what is only done once
     assert calls(120) < 2.5 * calls(60)
+
+
+def test_parameters_have_their_place_in_a_module_for_a_name_and_not_a_loops_variable() -> None:
+    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))
+    mean = copy.deepcopy(net)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gv.record() as rec:
+        loss = net(torch.ones(2, 3)).mean()
+        loss.backward()
+        opt.step()
+        with torch.no_grad():
+            for mine, kept in zip(net.parameters(), mean.parameters(), strict=True):
+                kept.mul_(0.9).add_(mine, alpha=0.1)
+    names = {"net": net, "mean": mean, "opt": opt, "loss": loss, "mine": mine, "kept": kept}
+    told = str(gv.explain(net, loss, recording=rec, names=names))
+    assert "No step moves mean.{0,2}.*" in told
+    assert "the values of net.{0,2}.*" in " ".join(told.split())
+    asked = str(gv.explain(mine, recording=rec, names=names))
+    assert asked.startswith("mine.grad ")
