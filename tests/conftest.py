@@ -49,6 +49,7 @@ collect_ignore_glob = [
     "why/real_learn7/*.py",
     "why/real_learn7/healthy/*.py",
     "why/real_learn8/*.py",
+    "why/real_learn9/*.py",
     "why/real_learn8/healthy/*.py",
 ]
 

@@ -3,7 +3,8 @@
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind`` and ``real_blind2`` to ``real_blind8`` (each kept aside, and run once; of the
 fourth one half and later the other), ``real_blind9`` (kept aside, not run yet), ``real_learn6`` and
-``real_learn7`` (to work with, collected later), and ``real_learn8`` (silent faults alone) has for each;
+``real_learn7`` (to work with, collected later), and ``real_learn8`` and
+``real_learn9`` (silent faults alone) has for each;
 the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
@@ -121,6 +122,7 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 BLIND9, HEALTHY9 = map(questions, NOT_ASKED)
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
+LEARN9 = questions("real_learn9")  # so are these
 ALL = [*ALL_ASKED, *LEARN8, *BLIND9, *HEALTHY9]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 

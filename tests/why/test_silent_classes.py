@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_real_truth import LEARN8, Question, tomllib
+from test_real_truth import LEARN8, LEARN9, Question, tomllib
 from test_symptom import asked
 
 # what torch warns of is not what is tested
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 FAULTS = tomllib.loads(Path(__file__).with_name("silent_classes.toml").read_text())["fault"]
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=[f["name"] for f in FAULTS])
 MEANT = tomllib.loads(Path(__file__).with_name("silent_meant.toml").read_text())["meant"]
-# of the real questions of real_learn8 what the bare answer names since
+# of the real questions of real_learn8 and real_learn9 what the bare answer names since
 REAL = {
     "q951": "All 3 columns of net.linear.w are equal",
     "q952": "NoamOpt.step(), which sets another one, did not run",
@@ -39,8 +39,16 @@ REAL = {
     "q973": "softmax() there runs over a dimension of size 1",
     "q974": "is trained in eval mode from its forward",
     "q978": "copy.deepcopy(model.state_dict())",
+    "q1201": "d_optimizer holds d_model.{0,3}.{weight,bias}, and was never stepped",
+    "q1202": "Give both one shape: value_v.detach().squeeze(1)",
+    "q1203": "out of the no_grad of line 38",
+    "q1204": "self.actor_optimizer.zero_grad() in each iteration",
+    "q1205": "pass by what has requires_grad False there",
+    "q1206": ".train() at the start of every epoch",
+    "q1213": "No gradient of F.mse_loss(s_f, t_f) comes back through it to student.backbone",
 }
-each_real = pytest.mark.parametrize("question", LEARN8, ids=[q.fields["id"] for q in LEARN8])
+LEARNT = [*LEARN8, *LEARN9]
+each_real = pytest.mark.parametrize("question", LEARNT, ids=[q.fields["id"] for q in LEARNT])
 each_meant = pytest.mark.parametrize("meant", MEANT, ids=[m["name"] for m in MEANT])
 
 

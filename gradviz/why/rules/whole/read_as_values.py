@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
-from gradviz.why.explanation import Explanation
+from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.many import pattern
 from gradviz.why.rules.whole.losses import LETTING_GO
+from gradviz.why.summands import Summands
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 
@@ -37,10 +40,38 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
         )
         for cut in cuts
     ]
-    line = say("losses.values", values=told)
+    parts = _parts_with(case, cuts[0]) if len(cuts) == 1 else []
+    line = say(
+        "losses.values",
+        values=told,
+        n=len(told),
+        of=say("losses.values_of", parts=parts) if parts else "",
+        leaves=[pattern(_kept_off(case, cuts))],
+        cutters=list(dict.fromkeys(map(reason_of, cuts))),
+    )
     if any(_is_to_learn(case, cut) for cut in cuts):
-        return case.beside(found, line)
+        cutting = lines_of(case.graph.call[cut.call_id] for cut in cuts)
+        lines = tuple(dict.fromkeys([*found.lines, *cutting]))
+        return case.beside(found._replace(lines=lines), line)
     return found._replace(more=(*found.more, line))
+
+
+def _kept_off(case: Case, cuts: list[Cut]) -> list[str]:
+    """Return the names of the leaves that some cuts keep off: of those that an optimizer has, where
+    it has any."""
+    held = set[int]().union(*case.held_objects)
+    leaves = [t for cut in cuts for t in case.facts.leaves_reached(cut.input_id)]
+    to_learn = [t for t in leaves if t.object_id in held] or leaves
+    return list(dict.fromkeys(case.words.name(t.id) for t in to_learn))
+
+
+def _parts_with(case: Case, cut: Cut) -> list[str]:
+    """Return the names of the summands of a loss that are made of what a cut gave, where others
+    are not."""
+    losses = [i for i in case.started if cut.output_id in case.facts.ancestors([i])]
+    parts = dict.fromkeys(Summands(Flow(case.graph, losses[:1])).tracked)
+    made = [i for i in parts if cut.output_id in case.facts.ancestors([i])]
+    return [case.words.name(i) for i in made] if 0 < len(made) < len(parts) else []
 
 
 def _cuts(case: Case) -> list[Cut]:
