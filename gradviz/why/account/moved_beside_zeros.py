@@ -76,7 +76,7 @@ def frozen_scaled(case: Case) -> Iterator[Remark]:
     for line, names in found.items():
         call = calls[line][-1]
         if len(calls[line]) > len(names):
-            fields = {"code": case.words.at(call), "names": [pattern([*names.values()])]}
+            fields = {"code": case.words.at(call), "names": pattern([*names.values()])}
             yield Remark(Weight.WEIGHTY, "frozen_scaled", fields, (call,), frozenset(names))
 
 
