@@ -66,6 +66,18 @@ export class Drawing {
   }
 
   /**
+   * Returns where the picture begins, in the numbers of the page: the box around its headline, which is text and has to
+   * be measured, else around its first card.
+   *
+   * @returns {Box | null}
+   */
+  firstBox() {
+    const [cardId] = this.cards.keys();
+    const box = this.headline?.isConnected ? boxOfText(this.headline) : this.boxOf(cardId ?? "");
+    return box && { ...box, x: box.x + this.shift.x, y: box.y + this.shift.y };
+  }
+
+  /**
    * Returns all that stands on a card, line by line: what a screen reader says of it.
    *
    * @param {string} cardId
@@ -107,6 +119,15 @@ export class Drawing {
 /** @param {Element} element */
 function asSvg(element) {
   return /** @type {SVGElement} */ (element);
+}
+
+/**
+ * @param {SVGElement} group
+ * @returns {Box}
+ */
+function boxOfText(group) {
+  const { x, y, width, height } = /** @type {SVGGraphicsElement} */ (group).getBBox();
+  return { x, y, w: width, h: height };
 }
 
 /** @param {Element} svg */

@@ -77,6 +77,7 @@ export function mountPanel(el, given = {}) {
   let lastChanges = null;
   /** @type {State[]} */
   let known = []; // states that may be shown
+  let width = 0; // of the panel, as it was last measured: to ask makes the browser lay out the page at once
   let [roomWidth, room] = [0, 0]; // how high the sentence's box was, at which width
   let isBeginning = true; // nothing was clicked, or Reset was
   let isOld = false; // what is shown belongs to other controls
@@ -102,8 +103,8 @@ export function mountPanel(el, given = {}) {
   /** @param {boolean} isNowOld */
   function setOld(isNowOld) {
     if (isNowOld === isOld) return;
+    if (isNowOld) noteRoom(); // of the sentence that is hidden now
     isOld = isNowOld;
-    keepRoom();
     said.hidden = changed.hidden = isOld;
     error.hidden = isOld || !shown?.error;
     notice.hidden = !isOld;
@@ -128,7 +129,7 @@ export function mountPanel(el, given = {}) {
   function writeSentence(changes) {
     lastChanges = changes;
     const state = shown ?? NO_STATE;
-    const width = el.clientWidth;
+    width ||= el.clientWidth;
     const isShortened = Boolean(state.code) && width > 0;
     writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
@@ -140,21 +141,22 @@ export function mountPanel(el, given = {}) {
     writeText(errorText, state.error);
     keepRoom();
   }
-  /** The box is never lower than it was at this width, so that the picture below it stays where it is. */
+  /** The box has room for all that is known to come at this width. */
   function keepRoom() {
-    const width = el.clientWidth;
-    if (width !== roomWidth) [roomWidth, room] = [width, width ? tallest(width) : 0];
-    if (errorText.ariaExpanded === "true" || isOld) return;
+    if (width === roomWidth) return;
+    [roomWidth, room] = [width, width ? tallest() : 0];
     areas.sentence.style.minHeight = "";
-    room = Math.max(room, areas.sentence.offsetHeight);
-    if (room) areas.sentence.style.minHeight = `${room}px`;
+    noteRoom();
   }
-  /**
-   * Returns how high the box is in the highest of the states that are known before they are shown.
-   *
-   * @param {number} width
-   */
-  function tallest(width) {
+  /** The box is never lower than it was at this width, so that the picture below it stays where it is. */
+  function noteRoom() {
+    if (errorText.ariaExpanded === "true" || isOld) return;
+    room = Math.max(room, areas.sentence.offsetHeight);
+    const minHeight = room ? `${room}px` : "";
+    if (areas.sentence.style.minHeight !== minHeight) areas.sentence.style.minHeight = minHeight;
+  }
+  /** Returns how high the box is in the highest of the states that are known before they are shown. */
+  function tallest() {
     if (!known.length) return 0;
     const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
     const boxes = [...pairs.values()].map((state) => {
@@ -173,9 +175,12 @@ export function mountPanel(el, given = {}) {
     return height;
   }
   const observer = new ResizeObserver(() => {
-    if (el.clientWidth !== roomWidth && lastChanges) writeSentence(lastChanges);
+    width = el.clientWidth;
+    if (width !== roomWidth && lastChanges) writeSentence(lastChanges);
+    else noteRoom();
   });
   observer.observe(el);
+  observer.observe(areas.sentence);
   /**
    * Shows a state. Changes are marked against the state shown before, against `previous` where it is given, and not at
    * all where that is null.

@@ -60,7 +60,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) 
   const standIn = makeElement("div", { className: "gv-plain" }); // where there is no picture
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
-  const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
+  const view = makeView(frame, stage, { onMove, firstBox: () => drawing.firstBox() });
   const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
   const strip = makeStrip(prefix);
   el.append(bar.element, standIn, frame, strip.element, toolbar.element);
@@ -86,9 +86,6 @@ export function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) 
   let last = null; // as it was given
   let room = 0; // CSS pixels for the width of a picture
 
-  function firstCard() {
-    return drawing.headline ?? drawing.cards.values().next().value;
-  }
   /** @param {boolean} isPartHidden */
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
@@ -114,7 +111,7 @@ export function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) 
     const showSize = isKept ? view.keep : view.show;
     showSize(drawing.size); // before what is in it: else the browser lays out all the text twice
     stage.replaceChildren(drawing.page);
-    if (frame.dataset.more) view.refit(); // now that its first card has a place
+    if (frame.dataset.more && drawing.headline) view.refit(); // now that it can be measured
   }
 
   /** @param {string} cardId */

@@ -1,5 +1,7 @@
 // Pan and zoom.
 
+/** @import { Box } from "./types.d.ts" */
+
 const READABLE = 12; // CSS pixels that the smallest text of a picture has, unless the reader zooms out
 const MARGIN = 4; // CSS pixels around a picture
 const SEEN = 80; // CSS pixels of a picture that cannot be moved out of sight
@@ -20,9 +22,10 @@ const NO_PICTURE = { width: 0, height: 0, natural: 1, smallestText: 10 };
  *
  * @param {HTMLElement} frame
  * @param {SVGElement} stage
- * @param {{ onMove: (isPartHidden: boolean) => void, firstCard: () => DOMRect | undefined }} given
+ * @param {{ onMove: (isPartHidden: boolean) => void, firstBox: () => Box | null }} given `firstBox` is where the first
+ *   card is, in the picture's numbers
  */
-export function makeView(frame, stage, { onMove, firstCard }) {
+export function makeView(frame, stage, { onMove, firstBox }) {
   let picture = NO_PICTURE;
   /** @type {"start" | "fit" | "panned" | "zoomed"} */
   let mode = "start";
@@ -80,18 +83,19 @@ export function makeView(frame, stage, { onMove, firstCard }) {
     x = Math.max(MARGIN, (width - picture.width * scale) / 2); // too wide: whole on the left beats cut on both sides
     y = MARGIN;
     moveStage();
-    if (how === "start" && frame.dataset.more) moveTo(firstCard());
+    const first = how === "start" && frame.dataset.more ? firstBox() : null;
+    if (!first) return;
+    const [left, top] = [x + first.x * scale, y + first.y * scale];
+    moveTo({ left, top, right: left + first.w * scale, bottom: top + first.h * scale });
   }
   /**
-   * Moves as little as is needed to see a rectangle of the screen; returns false where nothing is to be done.
+   * Moves as little as is needed to see a rectangle of the frame; returns false where nothing is to be done.
    *
-   * @param {DOMRect | undefined} rect
+   * @param {{ left: number, top: number, right: number, bottom: number }} rect
    */
-  function moveTo(rect) {
-    if (!rect) return false;
-    const around = frame.getBoundingClientRect();
-    const dx = shiftInto(rect.left - MARGIN, rect.right + MARGIN, around.left, around.right);
-    const dy = shiftInto(rect.top - MARGIN, rect.bottom + MARGIN, around.top, around.bottom);
+  function moveTo({ left, top, right, bottom }) {
+    const dx = shiftInto(left - MARGIN, right + MARGIN, 0, width);
+    const dy = shiftInto(top - MARGIN, bottom + MARGIN, 0, height);
     if (!dx && !dy) return false;
     [x, y] = [x + dx, y + dy];
     moveStage();
@@ -169,7 +173,10 @@ export function makeView(frame, stage, { onMove, firstCard }) {
      *
      * @param {DOMRect} rect
      */
-    reveal(rect) {
+    reveal({ left, top, right, bottom }) {
+      const around = frame.getBoundingClientRect();
+      const [dx, dy] = [around.left + frame.clientLeft, around.top + frame.clientTop];
+      const rect = { left: left - dx, top: top - dy, right: right - dx, bottom: bottom - dy };
       if (moveTo(rect) && mode !== "zoomed") mode = "panned";
     },
   };

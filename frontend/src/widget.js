@@ -163,13 +163,14 @@ function makeTeller(model) {
    */
   return function tell(trait, value) {
     if (JSON.stringify(value) === JSON.stringify(model.get(trait))) return false;
+    if (!isTelling) {
+      isTelling = true;
+      queueMicrotask(() => { // in front of what `set` makes this view draw: Python works meanwhile
+        isTelling = false;
+        model.save_changes();
+      });
+    }
     model.set(trait, value);
-    if (isTelling) return true;
-    isTelling = true;
-    queueMicrotask(() => {
-      isTelling = false;
-      model.save_changes();
-    });
     return true;
   };
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { makeView } from "../src/view.js";
 
 /** A view in a frame of 400 × at most 300; `place()` says where the picture is. */
-function makeFrame() {
+function makeFrame(first = null) {
   const [frame, stage] = [{ clientWidth: 400, dataset: {}, style: {} }, {}];
   const height = () => Math.min(300, Number(/, (\d+)px\)$/.exec(frame.style.height)[1]));
   Object.defineProperty(frame, "clientHeight", { get: height });
@@ -11,7 +11,7 @@ function makeFrame() {
   stage.setAttribute = (_, text) => { frame.transform = text; };
   frame.moves = [];
   const onMove = (isPartHidden) => frame.moves.push(isPartHidden);
-  const view = makeView(frame, stage, { onMove, firstCard: () => undefined });
+  const view = makeView(frame, stage, { onMove, firstBox: () => first });
   const place = () => frame.transform.match(/-?[\d.]+/g).map(Number);
   return { frame, view, place };
 }
@@ -38,6 +38,13 @@ test("one that would be too small to read starts readable, and says what is hidd
   assert.equal(frame.dataset.more, "");
   view.reset();
   assert.equal(place()[2], 1.2);
+});
+
+test("one of which not all is seen starts at its first card", () => {
+  const { frame, view, place } = makeFrame({ x: 600, y: 10, w: 100, h: 40 });
+  view.show(HUGE);
+  assert.deepEqual(place(), [400 - 4 - 1.2 * 700, 4, 1.2]);
+  assert.equal(frame.dataset.more, "left right");
 });
 
 test("zoom keeps its point where it is, and has limits", () => {

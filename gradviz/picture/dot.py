@@ -38,12 +38,14 @@ SINGLE = 20  # weight of cards that all stand under each other
 NOTE = RowLook(theme.STATE_SIZE, theme.LEGEND_INK)
 BREAKS = ")]}=·→+("
 WHOLE = "AccumulateGrad"
+BACKWARD = "Backward"  # how the names of nodes end
 STOPPED = "✕"  # the sign of a backward that stopped, where there is no room for words
 # where the words on a chip go on in the next line: beside an arrow, and in the corner of a frame
 PAUSES, FRAME_PAUSES = " · ", " · |, |: "
 CHIPS = ("state", "grad_fn", "untracked")  # what may stand beside a value
 PAIR_WIDTH, PAIR_HEIGHT, PAIR_GAP = 145, 16, 5  # points, of a value with a chip
 WIDTH_STEP, HEIGHT_STEP = 15, 24  # points, of boxes that several pictures share
+SPARE = 60  # points; a layout with boxes that much wider than they have to be is kept
 OF_VALUES = ("spread", "not_finite")
 CHART_WIDTH, CHART_HEIGHT, CHART_GAP = 72, 16, 4  # points, of the bars and beside them
 STRIP_CHARS = 27  # of a line that may break
@@ -118,8 +120,8 @@ def wrap(text: str, chars: int, lines: int) -> list[str]:
 
     >>> wrap("loss = torch.nn.functional.mse_loss(model(x), y)", 30, 2)
     ['loss = torch.nn.functional', '.mse_loss(model(x), y)']
-    >>> wrap("leaf.AccumulateGrad", 18, 2)
-    ['leaf', '.AccumulateGrad']
+    >>> wrap("leaf.AccumulateGrad", 18, 2), wrap("CloneBackward0", 12, 2)
+    (['leaf', '.AccumulateGrad'], ['Clone', 'Backward0'])
     """
     out: list[str] = []
     text = visible(text)
@@ -140,11 +142,13 @@ def _is_inside_a_word(text: str, i: int) -> bool:
 
 def _break_here(text: str, i: int) -> int:
     """Rate ``i`` as a place for a line break: late in the line, after a space or comma, before a
-    dot."""
+    dot or the end of a node's name."""
     if len(text) - i < 4 or text[i - 2 : i] == "# " or _is_inside_a_word(text, i):
         return -1
     if text[i : i + 2] == "# ":
         return i + 60
+    if text.startswith(BACKWARD, i):
+        return i + 30
     if text[i - 1] in " ," or (text[i] == "." and not text[i + 1 : i + 2].isdigit()):
         return i + 40
     return i + (25 if text[i - 1] in BREAKS else 10 if text[i - 1] == "_" else 0)
@@ -256,6 +260,51 @@ def own_look(card: Card, place: Card, how: Arrangement) -> OwnLook:
     )
     label = _table(card.kind, card.rows, how.lines)
     return OwnLook(f"n{card.id}", card.kind, label, less)
+
+
+def has_room_for(laid_out: Scene, scene: Scene, how: Arrangement) -> bool:
+    """Tell whether the layout of one scene is good for another, too: the same cards, arrows and
+    frames, each box and chip as large as it has to be, and no box much larger than that.
+
+    >>> of = lambda text: Scene((Card(0, "leaf", (Row("code", text),)),))
+    >>> wide, narrow = of("a = [1, 0.0625]"), of("a = [1, 0.5]")
+    >>> has_room_for(wide, narrow, ACROSS[0]), has_room_for(narrow, wide, ACROSS[0])
+    (True, False)
+    """
+    if _bare_of_words(laid_out) != _bare_of_words(scene):
+        return False
+    boxes = zip(_box_sizes(laid_out, how), _box_sizes(scene, how), strict=True)
+    chips = zip(_chip_sizes(laid_out, how), _chip_sizes(scene, how), strict=True)
+    return all(
+        0 <= width - least_width <= SPARE and height == least_height
+        for (width, height), (least_width, least_height) in boxes
+    ) and all(
+        width >= least_width and height >= least_height
+        for (width, height), (least_width, least_height) in chips
+    )
+
+
+def _bare_of_words(scene: Scene) -> tuple[Any, ...]:
+    """Return what a layout hangs on besides the sizes of boxes and chips."""
+    arrows = [(a.tail, a.head, a.kind, a.to_frame) for a in scene.arrows]
+    return [(c.id, c.kind) for c in scene.cards], arrows, scene.boxes, scene.is_bare
+
+
+def _box_sizes(scene: Scene, how: Arrangement) -> list[tuple[float, float]]:
+    """Return the size of the box of each card, in points."""
+    return [
+        _room(c, how.lines)
+        if c.room
+        else (_table_width(c.rows, how.lines), _table_height(c.rows, how.lines))
+        for c in scene.cards
+    ]
+
+
+def _chip_sizes(scene: Scene, how: Arrangement) -> list[tuple[float, int]]:
+    """Return how wide the chip of each arrow is, in points, and how high, in lines."""
+    cards = {c.id: c for c in scene.cards}
+    texts = [_shown_label(a, cards[a.head], how) for a in scene.arrows]
+    return [(_chip_width(text), len(_chip_lines(text))) if text else (0, 0) for text in texts]
 
 
 def arrow_look(number: int, arrow: Arrow, head: Card, how: Arrangement) -> OwnLook:

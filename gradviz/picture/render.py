@@ -47,6 +47,7 @@ TRIES = 4
 BYTES = 2 << 30
 PLACE_BESIDE = 620  # CSS pixels; in a place that is no wider, cards may all stand in one column
 MOVABLE = 120  # CSS pixels by which a layout may still get narrower when its chips get their places
+AROUND = 16  # points, more than a picture is wider than its layout: margins and lines of a pair
 APART = 2.6  # points between the middle of a pair and each of its two lines
 SVG = "{http://www.w3.org/2000/svg}"
 COMMON = {  # said once in a picture that is made of pieces, for there are many such pictures
@@ -210,8 +211,17 @@ def _flaws(dot: str, width: int) -> Flaws:
             # whatever place its chips get, and finding those takes longer than the layout
             return Flaws(bare)
         with _told_plainly():
-            hidden = _layout(dot)[1]
+            refined, hidden = _layout(dot)
+        if _is_surely_narrow(refined, width):
+            return Flaws(0, hidden)
     return Flaws(_too_wide(rb'<svg width="([\d.]+)pt"', _drawn(dot, "svg"), width), hidden)
+
+
+def _is_surely_narrow(laid_out: str, width: int) -> bool:
+    """Tell whether a layout is no wider than so many CSS pixels, with the margins that its picture
+    has around it: then nothing needs to be drawn to know it."""
+    sides = re.search(r'\bbb="([-\d.]+),[-\d.]+,([-\d.]+),', laid_out)
+    return sides is not None and (float(sides[2]) - float(sides[1]) + AROUND) * 4 / 3 <= width
 
 
 def _too_wide(pattern: bytes, drawn: bytes, width: int) -> int:
@@ -800,16 +810,21 @@ def _join_lines(group: Any) -> None:
 
 def _centre_text(group: Any) -> None:
     """Centre each text in the shape that was drawn last before it: its cell."""
-    middle = None
+    shape, middle = None, None
     for child in group:
         if child.tag in (SVG + "polygon", SVG + "path"):
-            xs = [
-                float(x)
-                for x in re.findall(
-                    r"(-?[\d.]+),-?[\d.]+", child.get("points") or child.get("d") or ""
-                )
-            ]
-            middle = (min(xs) + max(xs)) / 2 if xs else middle
-        elif child.tag == SVG + "text" and middle is not None:
-            child.set("text-anchor", "middle")
-            child.set("x", f"{middle:.2f}")
+            shape = child
+        elif child.tag == SVG + "text":
+            if shape is not None:
+                middle, shape = _middle(shape, middle), None
+            if middle is not None:
+                child.set("text-anchor", "middle")
+                child.set("x", f"{middle:.2f}")
+
+
+def _middle(shape: Any, otherwise: float | None) -> float | None:
+    """Return the middle between the left and the right end of a shape, in numbers of the picture;
+    ``otherwise`` where it has none."""
+    points = re.findall(r"(-?[\d.]+),-?[\d.]+", shape.get("points") or shape.get("d") or "")
+    xs = [*map(float, points)]
+    return (min(xs) + max(xs)) / 2 if xs else otherwise

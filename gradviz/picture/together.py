@@ -200,6 +200,7 @@ class Together:
     def __init__(self, most: int | None = MOST) -> None:
         self._most = most
         self.whole = Scene()  # what is laid out
+        self._newest = Scene()  # what was to be laid out last: ``whole`` has room for it
         self.width = WIDTH  # CSS pixels that a picture has at most, if it can
         self.narrow = 0  # those of a second one, for a narrower place; 0 where there is none
         self._ids: dict[str, int] = {}  # of cards, by their keys
@@ -218,11 +219,11 @@ class Together:
             return
         while self._most is not None and len(self._scenes) > self._most:
             del self._scenes[next(iter(self._scenes))]
-        self.whole = self._laid_over()
+        self._lay_over()
         lost = self._terms(new).notes != new.notes
         if lost or len(self.whole.cards) > TIMES * len(scene.cards):
             self._scenes, self._last = {settings: self._scenes[settings]}, {}
-            self.whole = self._laid_over()
+            self._lay_over()
 
     @property
     def layout(self) -> Layout:
@@ -266,6 +267,8 @@ class Together:
             CannotDraw: as ``render.render``.
         """
         width = self.width if width is None else width
+        if width not in self._last:
+            self.whole = self._newest
         drawn = self._drawn(scene, width)
         if len(self._scenes) == 1 or not is_too_wide(drawn, width):
             return drawn
@@ -299,8 +302,16 @@ class Together:
             drawn = render.placed(source, cards, arrows, frames, titles, is_trimmed=True)
         return drawn
 
+    def _lay_over(self) -> None:
+        """Lay the pictures over each other. Where the layout of before has room for all, it stays:
+        another one takes as long as all the rest, and new numbers move nothing."""
+        self._newest = self._laid_over()
+        ways = [last.how for last in self._last.values()]
+        if not ways or not all(dot.has_room_for(self.whole, self._newest, how) for how in ways):
+            self.whole = self._newest
+
     def _laid_over(self) -> Scene:
-        """Return what is laid out."""
+        """Return the pictures laid over each other."""
         _, padded = laid_over([*reversed(self._in_order())])
         room = rooms_of(padded)
         alike = [

@@ -308,3 +308,26 @@ def test_both_lines_of_a_pair_stay_apart_from_card_to_card() -> None:
             line, other = lines[name], lines[f"{name}f"]
             inner = line[len(line) // 6 : -len(line) // 6]
             assert min(math.dist(p, q) for p in inner for q in other) > 3, name
+
+
+def test_new_numbers_keep_the_layout_until_they_have_no_room_in_it() -> None:
+    numbers = iter([0.25, 0.75, 0.35, 0.0004321])
+
+    @explore(copy=gv.controls.copies)
+    def scenario(copy: Any) -> None:
+        a = torch.tensor([2.0, next(numbers)], requires_grad=True)
+        b = copy(a)
+        (b * 3).sum().backward()
+
+    assert scenario.widget
+    laid_out = [scenario._together.whole]
+    pictures = [scenario.state]
+    for _ in range(3):
+        pictures.append(scenario.set(copy="clone").state)
+        laid_out.append(scenario._together.whole)
+    first, second, third, other = laid_out
+    assert first is second is third
+    assert places(pictures[0]) == places(pictures[1]) == places(pictures[2])
+    assert other is not third
+    texts = ("[2, 0.25]", "[2, 0.75]", "[2, 0.35]", "[2, 0.0004321]")
+    assert all(text in state["svg"] for text, state in zip(texts, pictures, strict=True))

@@ -929,6 +929,17 @@ var Drawing = class {
     return box ?? null;
   }
   /**
+   * Returns where the picture begins, in the numbers of the page: the box around its headline, which is text and has to
+   * be measured, else around its first card.
+   *
+   * @returns {Box | null}
+   */
+  firstBox() {
+    const [cardId] = this.cards.keys();
+    const box = this.headline?.isConnected ? boxOfText(this.headline) : this.boxOf(cardId ?? "");
+    return box && { ...box, x: box.x + this.shift.x, y: box.y + this.shift.y };
+  }
+  /**
    * Returns all that stands on a card, line by line: what a screen reader says of it.
    *
    * @param {string} cardId
@@ -970,6 +981,13 @@ function asSvg(element) {
     /** @type {SVGElement} */
     element
   );
+}
+function boxOfText(group) {
+  const { x, y, width, height } = (
+    /** @type {SVGGraphicsElement} */
+    group.getBBox()
+  );
+  return { x, y, w: width, h: height };
 }
 function smallestText(svg) {
   const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(text.getAttribute("font-size") ?? ""));
@@ -1714,7 +1732,7 @@ var READABLE = 12;
 var MARGIN = 4;
 var SEEN = 80;
 var NO_PICTURE = { width: 0, height: 0, natural: 1, smallestText: 10 };
-function makeView(frame, stage, { onMove, firstCard }) {
+function makeView(frame, stage, { onMove, firstBox }) {
   let picture = NO_PICTURE;
   let mode = "start";
   let [scale, x, y] = [1, 0, 0];
@@ -1762,13 +1780,14 @@ function makeView(frame, stage, { onMove, firstCard }) {
     x = Math.max(MARGIN, (width - picture.width * scale) / 2);
     y = MARGIN;
     moveStage();
-    if (how === "start" && frame.dataset.more) moveTo(firstCard());
+    const first = how === "start" && frame.dataset.more ? firstBox() : null;
+    if (!first) return;
+    const [left, top] = [x + first.x * scale, y + first.y * scale];
+    moveTo({ left, top, right: left + first.w * scale, bottom: top + first.h * scale });
   }
-  function moveTo(rect) {
-    if (!rect) return false;
-    const around = frame.getBoundingClientRect();
-    const dx = shiftInto(rect.left - MARGIN, rect.right + MARGIN, around.left, around.right);
-    const dy = shiftInto(rect.top - MARGIN, rect.bottom + MARGIN, around.top, around.bottom);
+  function moveTo({ left, top, right, bottom }) {
+    const dx = shiftInto(left - MARGIN, right + MARGIN, 0, width);
+    const dy = shiftInto(top - MARGIN, bottom + MARGIN, 0, height);
     if (!dx && !dy) return false;
     [x, y] = [x + dx, y + dy];
     moveStage();
@@ -1844,7 +1863,10 @@ function makeView(frame, stage, { onMove, firstCard }) {
      *
      * @param {DOMRect} rect
      */
-    reveal(rect) {
+    reveal({ left, top, right, bottom }) {
+      const around = frame.getBoundingClientRect();
+      const [dx, dy] = [around.left + frame.clientLeft, around.top + frame.clientTop];
+      const rect = { left: left - dx, top: top - dy, right: right - dx, bottom: bottom - dy };
       if (moveTo(rect) && mode !== "zoomed") mode = "panned";
     }
   };
@@ -1879,7 +1901,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
   const standIn = makeElement("div", { className: "gv-plain" });
   const canvas = { class: "gv-canvas", width: "100%", height: "100%", focusable: "false" };
   frame.append(makeSvgElement("svg", canvas, stage));
-  const view = makeView(frame, stage, { onMove, firstCard: () => firstCard()?.getBoundingClientRect() });
+  const view = makeView(frame, stage, { onMove, firstBox: () => drawing.firstBox() });
   const toolbar = makeToolbar(view, makeSaveMenu(() => ({ svg: drawnSvg, name: fileName(settings) })));
   const strip = makeStrip(prefix);
   el.append(bar.element, standIn, frame, strip.element, toolbar.element);
@@ -1897,9 +1919,6 @@ function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
   let isPlacing = false;
   let last = null;
   let room = 0;
-  function firstCard() {
-    return drawing.headline ?? drawing.cards.values().next().value;
-  }
   function onMove(isPartHidden) {
     toolbar.showHint(isPartHidden && drawing.cards.size > 0);
     strip.close();
@@ -1917,7 +1936,7 @@ function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
     const showSize = isKept ? view.keep : view.show;
     showSize(drawing.size);
     stage.replaceChildren(drawing.page);
-    if (frame.dataset.more) view.refit();
+    if (frame.dataset.more && drawing.headline) view.refit();
   }
   function labelCard(cardId) {
     const change2 = changes.get(cardId);
@@ -2315,6 +2334,7 @@ function mountPanel(el, given = {}) {
   let task = NOTHING;
   let lastChanges = null;
   let known = [];
+  let width = 0;
   let [roomWidth, room] = [0, 0];
   let isBeginning = true;
   let isOld = false;
@@ -2336,8 +2356,8 @@ function mountPanel(el, given = {}) {
   }
   function setOld(isNowOld) {
     if (isNowOld === isOld) return;
+    if (isNowOld) noteRoom();
     isOld = isNowOld;
-    keepRoom();
     said.hidden = changed.hidden = isOld;
     error.hidden = isOld || !shown?.error;
     notice.hidden = !isOld;
@@ -2356,7 +2376,7 @@ ${given2.detail}` : "";
   function writeSentence(changes) {
     lastChanges = changes;
     const state = shown ?? NO_STATE;
-    const width = el.clientWidth;
+    width ||= el.clientWidth;
     const isShortened = Boolean(state.code) && width > 0;
     writeTold(said, toldOf(state, isShortened ? lettersFor(width) : Infinity));
     said.title = said.textContent === state.sentence ? "" : state.sentence;
@@ -2369,14 +2389,18 @@ ${given2.detail}` : "";
     keepRoom();
   }
   function keepRoom() {
-    const width = el.clientWidth;
-    if (width !== roomWidth) [roomWidth, room] = [width, width ? tallest(width) : 0];
-    if (errorText.ariaExpanded === "true" || isOld) return;
+    if (width === roomWidth) return;
+    [roomWidth, room] = [width, width ? tallest() : 0];
     areas.sentence.style.minHeight = "";
-    room = Math.max(room, areas.sentence.offsetHeight);
-    if (room) areas.sentence.style.minHeight = `${room}px`;
+    noteRoom();
   }
-  function tallest(width) {
+  function noteRoom() {
+    if (errorText.ariaExpanded === "true" || isOld) return;
+    room = Math.max(room, areas.sentence.offsetHeight);
+    const minHeight = room ? `${room}px` : "";
+    if (areas.sentence.style.minHeight !== minHeight) areas.sentence.style.minHeight = minHeight;
+  }
+  function tallest() {
     if (!known.length) return 0;
     const pairs = new Map(known.map((state) => [state.sentence + state.error, state]));
     const boxes = [...pairs.values()].map((state) => {
@@ -2395,9 +2419,12 @@ ${given2.detail}` : "";
     return height;
   }
   const observer = new ResizeObserver(() => {
-    if (el.clientWidth !== roomWidth && lastChanges) writeSentence(lastChanges);
+    width = el.clientWidth;
+    if (width !== roomWidth && lastChanges) writeSentence(lastChanges);
+    else noteRoom();
   });
   observer.observe(el);
+  observer.observe(areas.sentence);
   function show(given2, previous = shown) {
     const state = { ...NO_STATE, ...given2 };
     if (shown && previous === shown && isSame(shown, state)) return;
