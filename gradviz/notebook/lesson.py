@@ -106,7 +106,7 @@ class Wrong(NamedTuple):
             return tell("question.slip", belief=self.belief)
         if source.startswith("https:"):
             return tell("question.believed", belief=self.belief, source=source)
-        return tell("question.believed_claim", belief=self.belief, source=source)
+        return tell("question.believed_claim", belief=self.belief)
 
 
 class Reply(NamedTuple):

@@ -3634,7 +3634,7 @@ QUESTION = {
     "unanswerable": "This question cannot be answered here: its truth raised {error}",
     "slip": "A common slip would be to think that {belief}.",
     "believed": "Often believed: {belief} ({source}).",
-    "believed_claim": "Often believed: {belief} (claim {source}).",
+    "believed_claim": "Often believed: {belief}.",
 }
 
 # of tables, goals and errors in a lesson's cells: notebook/cells.py

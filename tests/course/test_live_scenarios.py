@@ -62,7 +62,10 @@ LIVE = {  # scenario -> notebook and panel where a reader can toggle it
     "S45": "04 place_the_cut",
 }
 NOTHING_TO_TOGGLE: dict[str, str] = {}  # scenario -> why
-LINE = re.compile(r"<small>Scenarios?: (S\d\d(?:, S\d\d)*) · notes? (\d{3}(?:, \d{3})*)</small>")
+# what a number stands for is told in docs/notes.md
+LINE = re.compile(
+    r"<small>\[Scenarios?: (S\d\d(?:, S\d\d)*)\]\(\.\./docs/notes\.md\) · notes? (\d{3}(?:, \d{3})*)</small>"
+)
 
 
 # --- a live control -------------------------------------------------------------------------------
@@ -142,12 +145,12 @@ def expected_line(scenarios: set[str]) -> str:
     """What stands at the end of a section that walks through these.
 
     >>> expected_line({"S14", "S06"})
-    '<small>Scenarios: S06, S14 · notes 000, 001</small>'
+    '<small>[Scenarios: S06, S14](../docs/notes.md) · notes 000, 001</small>'
     """
     notes = sorted({NOTE_OF[scenario] for scenario in scenarios})
     ids = ", ".join(sorted(scenarios))
     return (
-        f"<small>Scenario{'s' if len(scenarios) > 1 else ''}: {ids}"
+        f"<small>[Scenario{'s' if len(scenarios) > 1 else ''}: {ids}](../docs/notes.md)"
         f" · note{'s' if len(notes) > 1 else ''} {', '.join(notes)}</small>"
     )
 
@@ -192,7 +195,7 @@ GOOD = [
     ("code", "1", ["S14"]),
     (
         "markdown",
-        "words\n\n<small>Scenarios: S06, S14 · notes 000, 001</small>\n\n### 2. Go on\ntext",
+        "words\n\n<small>[Scenarios: S06, S14](../docs/notes.md) · notes 000, 001</small>\n\n### 2. Go on\ntext",
         [],
     ),
     ("code", "1", ["C046"]),
@@ -216,12 +219,15 @@ def made(folder: Path, changes: dict[int, tuple[str, str, list[str]]]) -> books.
         ({}, ""),
         (
             {2: ("code", "1", ["S15"])},
-            "expected ['<small>Scenarios: S06, S15 · notes 000, 001</small>']",
+            "expected ['<small>[Scenarios: S06, S15](../docs/notes.md) · notes 000, 001</small>']",
         ),
-        ({2: ("code", "1", ["S07"])}, "expected ['<small>Scenarios: S06, S07 · note 000</small>']"),
+        (
+            {2: ("code", "1", ["S07"])},
+            "expected ['<small>[Scenarios: S06, S07](../docs/notes.md) · note 000</small>']",
+        ),
         (
             {4: ("code", "1", ["S45"])},
-            "### 2. Go on has [], expected ['<small>Scenario: S45 · note 004</small>']",
+            "### 2. Go on has [], expected ['<small>[Scenario: S45](../docs/notes.md) · note 004</small>']",
         ),
         (
             {3: ("markdown", GOOD[3][1].replace("\n\n###", "\nmore\n\n###"), [])},

@@ -36,7 +36,7 @@ ANSWERS: dict[Any, Wrong | None] = {
 }
 WRONG = (
     "You said [2, 2, 2]; it is [5, 5, 5]: the other 3s came back through b.\n"
-    "Often believed: a clone is a new leaf (claim C029)."
+    "Often believed: a clone is a new leaf."
 )
 
 
@@ -101,15 +101,15 @@ def test_the_right_answer_says_why_in_the_pictures_words_or_the_authors(
     ("wrong", "said"),
     [
         (Wrong("it is so", "no."), "A common slip would be to think that it is so."),
-        (Wrong("it is so", "no.", source="C003"), "Often believed: it is so (claim C003)."),
+        (Wrong("it is so", "no.", source="C003"), "Often believed: it is so."),
         (
             Wrong("it is so", "no.", source="https://a.org/1"),
             "Often believed: it is so (https://a.org/1).",
         ),
-        (Wrong("M-clone-leaf", "no.", "b"), "Often believed: a clone is a new leaf (claim C029)."),
+        (Wrong("M-clone-leaf", "no.", "b"), "Often believed: a clone is a new leaf."),
         (
             Wrong("M-clone-leaf", "no.", source="C028"),
-            "Often believed: a clone is a new leaf (claim C028).",
+            "Often believed: a clone is a new leaf.",
         ),
         (
             Wrong("M-any-inplace-breaks", "no."),
