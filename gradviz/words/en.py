@@ -788,6 +788,7 @@ MEND = {
     "number_taken": "add the tensor itself, without detach() and without item() or numpy().",
     # … by what its statement does with the number
     "stack": "put the tensor itself into {list}, without item(), float() or tolist(), and join the list with torch.stack({list}) or torch.cat({list}), not with torch.tensor.",
+    "stack_parts": "stay in torch: torch.stack([…]) of the tensors themselves, without item() or float(), in the place of {made}([…]), which copies numbers.",
     "add_tensors": "add the tensor itself to {total}, without item() or float(), and call backward on that sum: no torch.tensor around it.",
     "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
     "flag_off": "leave requires_grad on until the forward has run.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Cut, CutReason
@@ -15,6 +17,8 @@ from gradviz.words.speech import say
 
 # calls whose result is no tensor of torch's
 OUT = ("item", "numpy", "tolist")
+# what makes a tensor of a list of numbers
+_OF_A_LIST = re.compile(r"\b(torch\.(?:tensor|Tensor|FloatTensor|as_tensor))\(\[")
 
 
 def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
@@ -76,6 +80,9 @@ def _mend_of_copy(gradients: Gradients, cut: Cut) -> str:
     total = next(filter(None, map(sum_added_to, statements)), "")
     if cut.reason is CutReason.COPIED_OUT and total:
         return say("mend.add_tensors", total=total)
+    made = next(filter(None, map(_OF_A_LIST.search, statements)), None)
+    if cut.reason is CutReason.COPIED_OUT and made:
+        return say("mend.stack_parts", made=made[1])
     return usual_repair(CutReason.COPIED_OUT)
 
 
