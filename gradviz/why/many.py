@@ -31,6 +31,8 @@ WITHOUT = ("copied_into", "drops_out")
 OF_ANOTHER = ("of_another", "kept_and_trained", *WITHOUT)
 # forms: an iteration before the last one trained it, or another in its place
 IN_TURN = ("trained_before", "set_aside", "alternative")
+# forms: a step used their gradient, and it was cleared
+HAD = ("done", "used_earlier")
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
 
 
@@ -116,7 +118,7 @@ class Many:
     def what_is_fine(self) -> str:
         """Say how many have their gradient, or had it."""
         trains = [(a, e) for a, e in self.trains if e.form not in WITHOUT]
-        had = sum(e.form == "done" for _, e in trains)
+        had = sum(e.form in HAD for _, e in trains)
         total = f"{len(trains):,}"
         if had == len(trains):
             return say("entry.all_had", n=total, frozen=self.frozen)

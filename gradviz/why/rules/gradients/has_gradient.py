@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -40,10 +41,14 @@ def used_then_cleared(gradients: Gradients, asked: Asked) -> Explanation | None:
 def used_earlier(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that a step used a gradient of it, and a later one was cleared before the next step: a
     loss that is to train others sends it one, too."""
+    training = gradients.training
     if gradients.cleared(asked) is None or not gradients.is_moved(asked):
         return None
     object_id = gradients.states(asked)[-1].object_id
-    backward = gradients.training.sums_used[object_id][-1].added[-1].call
+    runs = [m.run for m in training.moments[object_id] if m.did is Did.ADDED]
+    if runs[-1] not in training.step_using:
+        return None
+    backward = training.sums_used[object_id][-1].added[-1].call
     return gradients.answer(
         asked,
         Cause.HEALTHY,
