@@ -68,6 +68,7 @@ class Fate(Enum):
 
 HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)  # a gradient, whichever
 LOST = (Fate.NONE, Fate.UNREACHED)
+UNRECORDED = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 
 
 class Weight(NamedTuple):
@@ -159,11 +160,12 @@ class Operations:
         makers = _Makers(self.facts.state_before)
         # the last one that wrote through another name of a tensor, by its storage
         aside: dict[int | None, int] = {}
-        for call in self.facts.ordinary_calls:
-            makes = self._made(call)
+        for call in self._calls():
+            derived = self.derived.get(call.id)
+            makes = call.outputs if derived else self._made(call)
             if not makes:
                 continue
-            reads = tuple(dict.fromkeys(self.facts.values_read(call)))
+            reads = tuple(dict.fromkeys(derived or self.facts.values_read(call)))
             sources = tuple(map(makers.of, reads))
             if aside:
                 both = zip(reads, sources, strict=True)
@@ -173,6 +175,54 @@ class Operations:
                 aside[written.storage_id] = at
             yield Operation(at, call, reads, sources, makes)
             at += 1
+
+    def _calls(self) -> Iterator[Call]:
+        """Go through the calls that may be operations: those of the user's code, and the
+        derivatives that a loss holds."""
+        ordinary = {call.id for call in self.facts.ordinary_calls}
+        return (c for c in self.graph.calls if c.id in ordinary or c.id in self.derived)
+
+    @cached_property
+    def derived(self) -> dict[int, tuple[int, ...]]:
+        """What was derived by ``autograd.grad``, where a loss holds the derivative, by the call."""
+        found = {}
+        for backward in self.graph.backwards:
+            call = self.graph.call.get(backward.call_id)
+            if backward.kind != "grad" or call is None:
+                continue
+            if self._is_computed_with(call.outputs):
+                edges = ((i, self.graph.tensor[i].gradient_edge) for i in call.inputs)
+                found[call.id] = tuple(
+                    i for i, edge in edges if edge is not None and edge.node_id in backward.roots
+                )
+        return found
+
+    def _is_computed_with(self, tensor_ids: Iterable[int]) -> bool:
+        """Say whether a tracked value that a loss holds was computed with some states: not where
+        they were only written somewhere, as a step by hand writes them into parameters."""
+        todo, seen = [*tensor_ids], set[int]()
+        while todo:
+            tensor_id = todo.pop()
+            if tensor_id in seen or not self.facts.goes_into(tensor_id):
+                continue
+            seen.add(tensor_id)
+            for call in self._readers.get(tensor_id, ()):
+                is_derivative = call.id in self.facts.backward_calls
+                held = (i for i in call.outputs if self.facts.goes_into(i))
+                if not is_derivative and any(map(self.is_tracked, held)):
+                    return True
+                todo += call.outputs
+        return False
+
+    @cached_property
+    def _readers(self) -> dict[int, list[Call]]:
+        """The calls that read a state and write nothing, ``autograd.grad`` among them, by its
+        id."""
+        quiet = (c for c in self.facts.ordinary_calls if not self.facts.writes_by_call.get(c.id))
+        read = ((i, call) for call in quiet for i in self.facts.values_read(call))
+        found = (self.graph.call.get(b.call_id) for b in self.graph.backwards if b.kind == "grad")
+        derived = (call for call in found if call is not None)  # a full log drops the oldest
+        return grouped((*read, *((i, call) for call in derived for i in call.inputs)))
 
     def _latest(
         self, aside: dict[int | None, int], tensor_id: int, source: int | None
@@ -594,7 +644,8 @@ class Operations:
             met = [cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id)]
             met += self._leaf_copied_out.get(object_id, ())
             if cuts := self._gravest(self._without_meant(met, weight)):
-                found[object_id] = cuts
+                # A rollout is no first cause where values were used with gradients recorded, too.
+                found[object_id] = tuple(sorted(cuts, key=lambda cut: cut.reason in UNRECORDED))
         return found
 
     def _without_meant(self, cuts: list[Cut], weight: Weight) -> list[Cut]:

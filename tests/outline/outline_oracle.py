@@ -20,6 +20,7 @@ from svg_text import Picture
 
 from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
+from gradviz.graph.operations import Operations
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
@@ -62,11 +63,13 @@ def cards_hold_every_operation_once(drawn: Drawn) -> list[str]:
 
 
 def _data(drawn: Drawn) -> set[int]:
-    """The operations that nothing tracked and no parameter has to do with: masks, positions."""
+    """The operations that nothing tracked and no parameter has to do with: masks, positions; and
+    those that make a leaf of nothing: where derivatives are taken."""
     operations = drawn.fitting.operations
     found: set[int] = set()
     for op in operations.all:
-        trains = operations.tracked[op.at] or any(map(operations.is_tracked, op.reads))
+        made_tracked = operations.tracked[op.at] and bool(op.reads)
+        trains = made_tracked or any(map(operations.is_tracked, op.reads))
         if not trains and all(s is None or s in found for s in op.sources):
             found.add(op.at)
     return found
@@ -142,6 +145,8 @@ def arrows_are_links_of_values(drawn: Drawn) -> list[str]:
         for source in op.sources:
             if source is not None:
                 below.setdefault(source, set()).add(op.at)
+    for source, at in _held_by_derivatives(operations):
+        below.setdefault(source, set()).add(at)
     for arrow in arrows:
         if arrow.kind != "gradient":
             continue
@@ -150,6 +155,21 @@ def arrows_are_links_of_values(drawn: Drawn) -> list[str]:
         if tails and not any(below.get(at, set()) & heads for at in tails):
             wrong.append(f"a gradient goes {arrow.head} → {arrow.tail}, and no value")
     return wrong
+
+
+def _held_by_derivatives(operations: Operations) -> set[tuple[int, int]]:
+    """Which operation made what the nodes of a derivative hold, as torch's own edges tell: both."""
+    made_in = {
+        node.id: operations.of_call.get(node.call_id or -1) for node in operations.graph.nodes
+    }
+    ends = ((made_in.get(e.next_node_id), made_in[e.node_id]) for e in operations.graph.edges)
+    return {
+        (source, at)
+        for source, at in ends
+        if source is not None
+        and at is not None
+        and operations.all[at].call.function == "autograd.grad"
+    }
 
 
 # --- counts ---------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from drawn import Drawn, drawn
 from model_scripts import FOLDER, PROGRAMS, Namespace, read
 from svg_text import Picture
 
+import gradviz as gv
+
 WIDTH, HEIGHT = 645, 900  # points: a page of 860×1200 CSS pixels
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 
@@ -233,3 +235,130 @@ def test_the_chip_of_a_frame_gives_way_to_an_arrow_from_the_right() -> None:
 def test_what_is_only_read_is_counted_where_its_names_have_no_room() -> None:
     assert "only reads q.1.weight, q.1.bias and 2 more" in rows("moco").splitlines()
     assert "only reads 12 params" in rows("byol").splitlines()
+
+
+# --- what five more told --------------------------------------------------------------------------
+
+
+def test_an_average_that_only_reads_what_lost_its_gradient_elsewhere_is_no_red_card() -> None:
+    picture = with_a_fault(
+        "diffusion_time",
+        "    def forward(self, t):",
+        "    @torch.no_grad()\n    def forward(self, t):",
+    )
+    assert "one cause: ✂ @no_grad on forward() diffusion_time.py line" in told(picture)
+    assert not any("lerp_" in card.lines[0] for card in Picture(picture.svg).cards)
+
+
+def test_a_rollout_is_no_first_cause_where_the_values_were_cut_in_training_too() -> None:
+    picture = with_a_fault("ppo_shared", "idx] - value)", "idx] - value.detach())")
+    assert "one cause: ✂ detach ppo_shared.py line" in told(picture)
+    assert "and on another way: ✂ no_grad ppo_shared.py line" in told(picture)
+    rows = [line for card in Picture(picture.svg).cards for line in card.lines]
+    assert sum("✗" in row for row in rows) == 1  # the head, and not the rollout
+    assert "– 8 of 8: not from this call" in rows
+
+
+def test_a_cut_begins_at_what_was_cut_and_not_at_the_module_that_used_it_first() -> None:
+    picture = with_a_fault("mask_rcnn", "self.mask(rois)", "self.mask(rois.data)")
+    assert "✂ .data mask_rcnn.py line" in told(picture)
+    assert "rois → mask" in told(picture)
+    assert "fc1 → mask" not in told(picture)
+
+
+def test_a_derivative_is_a_step_on_the_way_to_the_loss() -> None:
+    outline = made("wave_equation")[0].fitted.outline
+    names = {card.id: card.rows[0].left[0].text for card in outline.cards}
+    ends = {(names[a.tail], names[a.head]) for a in outline.arrows if a.kind == "gradient"}
+    assert ("net(x, t)", "u_t") in ends
+    assert not any(name in ("u_x", "u_t") for name in titles("physics_informed")[:1])
+    assert "create_graph" not in headline("wave_equation") + rows("wave_equation")
+
+
+def test_a_derivative_without_a_graph_is_told() -> None:
+    picture = with_a_fault(
+        "wave_equation",
+        "u_xx = derivative(u_x, x)",
+        "u_xx = derivative(u_x, x, create_graph=False)",
+    )
+    said = "a loss has u_xx as a constant: ✂ derived without create_graph, wave_equation.py line 21"
+    assert said in told(picture)
+    lines = [line for card in Picture(picture.svg).cards for line in card.lines]
+    assert sum(line.startswith("✂ u_xx: no create_graph") for line in lines) == 1
+
+
+def test_a_value_copied_out_costs_its_parameter() -> None:
+    picture = with_a_fault("clip_queue", ".exp()", ".exp().item()")
+    assert "1 gets none ✗" in told(picture)
+    assert "value copied out clip_queue.py line" in told(picture)
+
+
+# --- names that are short -------------------------------------------------------------------------
+
+
+@cache
+def resnet(*, depth: int | None = None) -> Picture:
+    graph = drawn(read("resnet_frozen"), "resnet_frozen.py").graph
+    return Picture(gv.Figure(graph, depth=depth).svg)
+
+
+def test_a_module_that_stands_for_a_function_joins_the_card_before_it() -> None:
+    found = [card.lines[0] for card in resnet().cards]
+    assert any("then relu, maxpool" in title for title in found)
+    assert any("then avgpool, flatten" in title for title in found)
+    assert not any(title.startswith(("relu", "maxpool", "avgpool")) for title in found)
+
+
+def test_it_is_a_card_where_the_reader_asked_for_modules() -> None:
+    found = [card.lines[0] for card in resnet(depth=1).cards]
+    assert any(title.startswith("avgpool") for title in found)
+
+
+def test_what_a_list_numbers_has_a_short_name_when_it_is_folded() -> None:
+    found = [card.lines[0] for card in resnet().cards]
+    assert any(title.startswith("layer2.{0,1} ×2 BasicBlock") for title in found)
+    assert not any("modu…" in title or "mo…" in title for title in found)
+
+
+def test_rows_of_modules_side_by_side_do_not_repeat_what_the_title_says() -> None:
+    found = Picture(drawn(FOLDER.joinpath("multi_task.py").read_text(), "multi_task.py").svg)
+    heads = next(card for card in found.cards if card.lines[0].startswith("heads"))
+    assert [line.split()[0] for line in heads.lines[1:]] == ["age", "mood", "pose", "depth", "gaze"]
+
+
+def test_names_that_have_no_room_are_counted() -> None:
+    found = Picture(drawn(FOLDER.joinpath("script.py").read_text(), "script.py").svg)
+    lines = [line for card in found.cards for line in card.lines]
+    assert any(line.startswith("✓ 4 of 4: w1, b1 and 2 more") for line in lines)
+
+
+def test_a_module_of_which_all_is_in_one_card_has_its_own_name() -> None:
+    source = """import torch
+from torch import nn
+class Body(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name, width in zip(["stem", "low", "mid", "high"], [4, 5, 6, 7]):
+            self.add_module(name, nn.Sequential(nn.Linear(width, width + 1), nn.Tanh()))
+    def forward(self, x):
+        return self.high(self.mid(self.low(self.stem(x))))
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = Body()
+        for k in range(16):
+            self.add_module(f"part_{k}", nn.Bilinear(8, 8, 8) if k % 2 else nn.Linear(8, 8))
+    def forward(self, x):
+        x = self.body(x)
+        for k in range(16):
+            part = getattr(self, f"part_{k}")
+            x = part(x, x) if k % 2 else part(x)
+        return x
+model = Model()
+# %% the recorded cell
+loss = model(torch.randn(2, 4)).sum()
+loss.backward()
+"""
+    found = [card.lines[0] for card in Picture(drawn(source, "body.py").svg).cards]
+    assert found[0].startswith("body Body")
+    assert found[1].startswith("part_0 – part_1 2 modules")

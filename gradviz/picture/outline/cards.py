@@ -115,6 +115,7 @@ class Cards:
         rows = [
             *self._rows(place, unit),
             *self._unlearned_rows(unit),
+            *self._constant_rows(unit),
             *self._carried_rows(unit),
             *self._cuts_inside(place, unit),
             *self._copied_rows(place),
@@ -168,6 +169,23 @@ class Cards:
         text = say("outline.no_parameter", names=names)
         short = say("outline.no_parameter_short", names=names)
         return [Row(Tone.OFF, (Span(text, shorter=(short,)),))]
+
+    def _constant_rows(self, unit: Unit) -> list[Row]:
+        """Tell of derivatives that no gradient goes back through, as no graph was made of them."""
+        rows = []
+        for op in (self.operations.all[at] for at in unit.ops):
+            is_derived = op.call.id in self.operations.derived
+            if is_derived and not self.operations.tracked[op.at]:
+                fields = {"name": self.name_of_derivative(op), "place": self.words.where(op.call)}
+                short = say("outline.constant_derivative_short", **fields)
+                text = say("outline.constant_derivative", **fields)
+                rows.append(Row(Tone.CUT, (Span(text, shorter=(short,)),)))
+        return rows
+
+    def name_of_derivative(self, op: Operation) -> str:
+        """Return the variable of what ``autograd.grad`` returned, or how that call is written."""
+        names = (self.operations.graph.tensor[i].code_name for i in op.makes)
+        return next(filter(None, names), "") or self.words.code(op.call)
 
     def _members(self, unit: Unit) -> tuple[str, ...]:
         """List the modules of a card of several equal ones; of others nothing."""
@@ -483,7 +501,32 @@ class Cards:
         name = say("outline.from_to", first=first, last=last)
         if first == last and len(modules) <= ALL_NAMED:
             name = enumerated([*dict.fromkeys(modules.values())])
-        return self._titled(name, say("outline.modules", n=len(modules)), shape)
+        grey, kinds = say("outline.modules", n=len(modules)), {call.kind for call in calls}
+        if whole := self._whole(unit):
+            name, grey = self.short(whole), whole.kind
+        elif (numbered := self._numbered(calls)) and all(one.calls for one in unit.members):
+            name = numbered
+            if len(kinds) == 1:
+                grey = say("outline.times_kind", n=len(modules), kind=kinds.pop())
+        then = self._with_folded("", unit).removeprefix(", ")
+        return self._titled(name, self._with_folded(grey, unit), shape, (grey, then, ""))
+
+    def _whole(self, unit: Unit) -> ModuleCall | None:
+        """Return the module of which a card has all that it called, where that are several modules
+        which no list numbers."""
+        calls = {*unit.calls}
+        if not all(one.calls for one in unit.members) or self._numbered(
+            [self.tree.call[i] for i in unit.calls]
+        ):
+            return None
+        lists = (i for i in self.expansion.is_list if calls == {*self.tree.children[i]})
+        return next((self.tree.call[i] for i in lists), None)
+
+    def _numbered(self, calls: list[ModuleCall]) -> str:
+        """Return the name of modules that one list numbers, as "layer2.{0,1}"; "" for others."""
+        names = list(dict.fromkeys(self.short(call) for call in calls))
+        are_numbered = all(name.rpartition(".")[2].isdigit() for name in names)
+        return (side_by_side(names) if are_numbered and len(names) > 1 else None) or ""
 
     def _written(self, call: ModuleCall) -> str:
         """Return a call of a root module as the user wrote it, with what it is bound to."""

@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     apart: bool  # they were different cards of an earlier picture
     matters: bool  # something ends or begins there
     near: int  # the farther from what happened, the smaller
-    crosses: bool  # they stand in different modules
+    crosses: bool  # they stand in different modules, or lists of modules
     size: int  # parameters
     upper: int
     lower: int
@@ -138,6 +138,8 @@ def folded(upper: Unit, lower: Unit, parent: int | None) -> Unit:
         sorted([*upper.ops, *lower.ops]),
         [*upper.calls, *lower.calls],
         parent,
+        then=[*lower.then],
+        after=[*upper.after],
         members=[] if is_statement else members,
         merged=Merged.NOT if is_statement else Merged.FOLD,
         unused=[*upper.unused, *lower.unused],
@@ -159,11 +161,20 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
         if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
             continue
         near = -min(distance[upper], distance[lower])
-        crosses = first.parent != second.parent
-        leaves = crosses and _frame(cards, first.parent) != _frame(cards, second.parent)
+        crosses = first.parent != second.parent or _list_of(cards, first) != _list_of(cards, second)
+        leaves = first.parent != second.parent and _frame(cards, first.parent) != _frame(
+            cards, second.parent
+        )
         some = matters[upper] or matters[lower] or leaves
         apart = bool(was[upper] and was[lower] and not was[upper] & was[lower])
         yield Pair(apart, some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _list_of(cards: Cards, unit: Unit) -> Hashable:
+    """Return the module, or list of modules, in which those of a card stand."""
+    calls = (cards.tree.call[i] for i in unit.calls)
+    around = {(call.module_id, call.path.rpartition(".")[0]) for call in calls}
+    return around.pop() if len(around) == 1 else None
 
 
 def _cards_before(cards: Cards) -> list[set[int]]:

@@ -164,11 +164,22 @@ class Gathering:
         """Join statements to the cards beside them; what uses a parameter itself is a card."""
         fold = _Folding(self)
         for run in statement_runs(units, self.expansion):
-            if run[0].kind is Kind.STATEMENT and not run[0].members:
+            if self._is_function(run[0]):
+                fold.statement(Unit(Kind.STATEMENT, [*run[0].ops], parent=run[0].parent))
+            elif run[0].kind is Kind.STATEMENT and not run[0].members:
                 fold.statement(Unit(Kind.STATEMENT, [u.ops[0] for u in run], parent=run[0].parent))
             else:
                 fold.card(run[0])
         return fold.finish()
+
+    def _is_function(self, unit: Unit) -> bool:
+        """Say whether a card is a module that only stands for a function, as ``nn.ReLU`` for
+        ``relu``: drawn alike, unless the reader asked for modules."""
+        if unit.kind is not Kind.CALL or len(unit.ops) != 1 or len(unit.calls) != 1:
+            return False
+        asked = self.expansion.asked.is_strict or self.expansion.is_kept(unit)
+        plain = not self.expansion.weights_in(unit) and not unit.unused
+        return plain and not asked and not self.expansion.is_asked_for(unit.calls[0])
 
     # --- equal neighbours -------------------------------------------------------------------------
 
@@ -403,7 +414,9 @@ class Gathering:
         if not unit.ops or not self._is_aside(unit):
             return False
         lost = any(
-            w.fate is Fate.NONE and self.operations.should_get(w)
+            w.fate is Fate.NONE
+            and self.operations.should_get(w)
+            and self.expansion.loses_in(w, {*unit.ops})
             for w in self.expansion.weights_in(unit)
         )
         asked = any(map(self.expansion.is_asked_for, unit.calls)) or self.expansion.is_kept(unit)
@@ -490,6 +503,7 @@ class _Folding:
             return
         taken = [w for w in self.waiting if w.parent == unit.parent or unit.kind is Kind.LOSS]
         taken = self._with_what_they_use(unit, taken)
+        taken = self._apart_what_is_cut_off(unit, taken)
         rest = [w for w in self.waiting if w not in taken]
         for statement in taken:
             unit.ops = sorted([*statement.ops, *unit.ops])
@@ -497,6 +511,32 @@ class _Folding:
                 unit.after += self._functions(statement)
         self.waiting = rest
         self.done.append(unit)
+
+    def _apart_what_is_cut_off(self, unit: Unit, taken: list[Unit]) -> list[Unit]:
+        """Make a card of what waits and is cut off from another user than the card that would take
+        it, with what that reads: the arrow that is cut begins there. Return the others."""
+        inside = _ops_of([unit, *taken])
+        ends = [w for w in taken if not self._is_data(w) and self._is_cut_off(w, inside)]
+        if not ends:
+            return taken
+        behind = self._behind(_ops_of(ends))
+        mine = [w for w in taken if behind & {*w.ops}]
+        self.waiting = [w for w in self.waiting if w not in mine]
+        parent = ends[-1].parent
+        self.done.append(Unit(Kind.STATEMENT, sorted(_ops_of(mine)), parent=parent))
+        return [w for w in taken if w not in mine]
+
+    def _is_cut_off(self, statement: Unit, inside: set[int]) -> bool:
+        """Say whether a loss has what something cut off a statement, by another way than these
+        operations."""
+        looked_through, feeding = self.expansion.looked_through, self.operations.feeding
+        todo = [u for u in self.operations.users_of(statement.ops) if u in looked_through]
+        for at in todo:
+            users = self.operations.users[at]
+            todo += [u for u in users if u in looked_through and u not in todo]
+            if any(u in feeding and u not in looked_through for u in {*users} - inside):
+                return True
+        return False
 
     def _alone(self, unit: Unit) -> None:
         """Place an operation that is a card alone; what waits and is read for it is one too."""
@@ -610,7 +650,14 @@ class _Folding:
         return self.expansion.data.issuperset(unit.ops)
 
     def _functions(self, unit: Unit) -> list[str]:
-        return [function_of(self.operations.all[at]) for at in unit.ops]
+        """Name what a statement computes: a module that stands for a function as it is called, but
+        for a number in a list."""
+        tree, names = self.expansion.tree, []
+        for op in (self.operations.all[at] for at in unit.ops):
+            call = tree.call.get(-1 if op.call.module_call is None else op.call.module_call)
+            own = call.path.rpartition(".")[2] if call and tree.below[call.id] == [op.at] else ""
+            names.append(own if own and not own.isdigit() else function_of(op))
+        return names
 
 
 def statement_runs(units: list[Unit], expansion: Expansion) -> list[list[Unit]]:
@@ -623,6 +670,10 @@ def statement_runs(units: list[Unit], expansion: Expansion) -> list[list[Unit]]:
         return unit.parent, op.call.source[:2] if op.call.source else op.at
 
     return [list(run) for _, run in groupby(units, key=line)]
+
+
+def _ops_of(units: list[Unit]) -> set[int]:
+    return {at for unit in units for at in unit.ops}
 
 
 def _last_op(unit: Unit) -> int:

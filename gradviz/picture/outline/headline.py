@@ -57,7 +57,8 @@ class Heading:
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
         costly = [*self._causes(lost), *self._partly()]
         backwards = [*self._backwards(), *self._iterations()]
-        lines = [*costly, *backwards, *self._states(), *self._harmless(), *self._notes()]
+        constant = self._constant_derivatives()
+        lines = [*costly, *constant, *backwards, *self._states(), *self._harmless(), *self._notes()]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
 
@@ -444,6 +445,23 @@ class Heading:
                 lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
                 lines += self._others_send(same[0][1])
         return lines
+
+    def _constant_derivatives(self) -> list[tuple[Span, ...]]:
+        """Tell of derivatives that a loss holds as a constant, as no graph was made of them."""
+        told: dict[str, str] = {}
+        for call_id in self.operations.derived:
+            op = self.operations.all[self.operations.of_call[call_id]]
+            drawn = op.at not in self.cards.expansion.iterations.left_out
+            if drawn and not self.operations.tracked[op.at]:
+                name, place = self.cards.name_of_derivative(op), self.cards.words.where(op.call)
+                told.setdefault(name, place)
+        return [
+            (
+                Span(say("outline.constant_in_loss", name=name)),
+                Span(say("outline.without_create_graph", place=place), "cut"),
+            )
+            for name, place in list(told.items())[:HARMLESS]
+        ]
 
     def _harmless(self) -> list[tuple[Span, ...]]:
         """Tell of cuts that are drawn or said though no parameter loses anything by them of a loss

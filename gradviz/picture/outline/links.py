@@ -230,8 +230,15 @@ class Links:
             tail = leaf.get(sent.next_node_id, self._card_of_node(sent.next_node_id))
             if head is None or tail is None or head == tail:
                 continue
+            if tail < head and self._is_derived(sent.node_id):  # of what saved tensors hold
+                found.setdefault((tail, head), Link(tail, head, tracked=True))
             if (tail, head) in found:
                 found[tail, head].sent.append(sent)
+
+    def _is_derived(self, node_id: int) -> bool:
+        """Say whether ``autograd.grad`` made a node."""
+        at = self.operations.of_node.get(node_id)
+        return at is not None and self.operations.all[at].call.id in self.operations.derived
 
     def _card_of_node(self, node_id: int) -> int | None:
         at = self.operations.of_node.get(node_id)

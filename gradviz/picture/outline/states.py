@@ -78,7 +78,10 @@ class States:
         for weight in weights:
             mine = self._sent_from(weight, inside)
             norm = self._norm_of(mine)
-            sorted_[self._sort(weight, norm, mine or [])].append(weight)
+            sort = self._sort(weight, norm, mine or [])
+            if sort == "lost" and not self.expansion.loses_in(weight, inside):
+                sort = "elsewhere"
+            sorted_[sort].append(weight)
             if norm is not None and math.isfinite(norm):
                 norms.append(norm)
         return State(weights, **sorted_, norm=root_of_squares(norms) if norms else None)
@@ -145,7 +148,8 @@ class States:
         if unit.steps:
             return [*self.chart_rows(unit), *self._loop_rows(unit, place)]
         if is_piece or unit.merged is Merged.SIDE:
-            return [*self.member_rows(unit.members), *self._unused_rows(unit)]
+            rows = self.member_rows(unit.members, within=unit.merged is Merged.SIDE)
+            return [*rows, *self._unused_rows(unit)]
         return [*self.state_rows(unit, place), *self._unused_rows(unit)]
 
     def _loop_rows(self, unit: Unit, place: int) -> list[Row]:
@@ -510,9 +514,12 @@ class States:
         found = []
         if state.here:
             names = _names(state.here)
-            text = say("outline.named_gets", n=len(names), total=len(names), names=names)
+            fields = {"n": len(names), "total": len(names)}
+            text = say("outline.named_gets", **fields, names=names)
+            counted = say("param_count.gets", **fields), say("param_count.gets_short", **fields)
+            shorter = say("outline.named_gets_short", **fields, names=names), *counted
             norm = "" if state.norm is None else figure(state.norm)
-            found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
+            found.append(Row(Tone.GETS, (Span(text, shorter=shorter),), norm, Rail.COMES))
         if state.reached:
             text = say("outline.named_reached", names=_names(state.reached))
             found.append(Row(Tone.GETS, (Span(text),), "", Rail.CAN))
@@ -534,17 +541,22 @@ class States:
         shorter = named, say("outline.reads_so_many", n=len(weights))
         return Span(say("outline.reads_named", names=_names(weights)), shorter=shorter)
 
-    def member_rows(self, members: list[Unit]) -> list[Row]:
-        """Tell of each module of a card in a row of its own."""
+    def member_rows(self, members: list[Unit], *, within: bool = False) -> list[Row]:
+        """Tell of each module of a card in a row of its own. ``within``: the title has the name of
+        the list or dict around them."""
         states = [self.of(member) for member in members]
         most = max((state.norm or 0.0 for state in states), default=0.0)
-        names = Counter(self._member_name(member) for member in members)
+        plain = [self._member_name(member) for member in members]
+        names = Counter(plain)
+        around = {name.rpartition(".")[0] for name in plain}
+        outer = f"{around.pop()}." if len(around) == 1 and within else ""
         found = []
-        for member, state in zip(members, states, strict=True):
+        for member, state, name in zip(members, states, plain, strict=True):
             call = self.expansion.tree.call[member.calls[0]]
-            name = self._member_name(member)
             if names[name] > 1:
                 name = self._member_name(member, beside=True)
+            elif len(outer) > 1:  # the title has it
+                name = name.removeprefix(outer)
             left = (Span(name, "name"), Span(call.kind, "grey"))
             found.append(self.member_row(member, left, state, most))
         return found

@@ -8,7 +8,7 @@ takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -312,6 +312,20 @@ class Expansion:
     def _fates_below(self, call_id: int) -> set[Fate]:
         call = self.tree.call[call_id]
         return {w.fate for w in self.tree.weights_below(call.module_id, call.path)}
+
+    def loses_in(self, weight: Weight, ops: Set[int]) -> bool:
+        """Say whether a parameter that lost its gradient lost it where these operations read it:
+        not where they only read it where no gradient is recorded, as an average of the weights, or
+        a rollout, and something else was the first cause."""
+        object_id = -1 if weight.object_id is None else weight.object_id
+        uses = self.operations.uses.get(object_id, ())
+        here = [self.operations.all[at] for at in uses if at in ops]
+        cuts = self.operations.causes_of.get(object_id, ())
+        if not here or len(here) == len(uses) or not all(map(self.is_quiet, here)):
+            return True
+        if cuts and cuts[0].reason not in QUIET:
+            return False
+        return any(self.operations.of_call.get(cut.call_id) in ops for cut in cuts)
 
     # --- what was asked for -----------------------------------------------------------------------
 
