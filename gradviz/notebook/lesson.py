@@ -360,7 +360,8 @@ class Question:
         """Show a reply and the picture of its run in the widget."""
         from gradviz.live.widget import Shown
 
-        state = {**run.state, **told_in_state(reply.sentence)}
+        # afresh: another answer is replied to, and what is shown of the run is no change
+        state = {**run.state, **told_in_state(reply.sentence), "afresh": True}
         with self._graph_widget.hold_sync():
             self._graph_widget.figure, self._graph_widget.state = run.figure, state
             self._graph_widget.selected = _card_id(run, reply)

@@ -29,7 +29,7 @@ from gradviz.picture.outline.asked import (
 from gradviz.picture.outline.drawn import Drawn, is_wanted, small_iteration
 from gradviz.picture.quiet import quiet
 from gradviz.picture.scene import LINES, Scene
-from gradviz.picture.theme import DARK_PAGE, darkened
+from gradviz.picture.theme import DARK_PAGE, dark_picture, darkened
 from gradviz.words import given
 
 if TYPE_CHECKING:
@@ -366,10 +366,11 @@ def pointing(figure: Figure, points: Points) -> Figure:
 
 
 def image(svg: str, alt: str) -> str:
-    """Return an ``<img>`` with an SVG inside."""
+    """Return an ``<img>`` with an SVG inside, which is dark where its colour scheme is: a live
+    panel's styles make it so in a dark JupyterLab."""
     width, height = render.size(svg)
     look = f'width="{width}" height="{height}" style="max-width:100%;height:auto"'
-    return inline(svg, alt, look)
+    return inline(dark_picture(svg), alt, look)
 
 
 def _with_marks(shown: str, boxes: Iterable[render.Share]) -> str:

@@ -147,6 +147,7 @@ def test_by_mouse_wrong_then_right(page: Page) -> None:
     assert room(page).locator(".gv-tag-changed").count() == 0
     button(page, "[5, 5, 5]").click()
     says(page, RIGHT)
+    expect(room(page).locator(".gv-changes")).to_have_text("")  # it is the same run
     assert room(page).locator(".gv-lit, .gv-here").count() == 0
     assert run_python(page, "print(asked.reply.place, course.values['copy'])") == "1 clone"
 

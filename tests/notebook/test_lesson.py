@@ -314,6 +314,7 @@ def test_the_panel_follows(asked: Question) -> None:
     assert (shown.code["text"], shown.state["svg"]) == (asked.code["text"], "")
     asked._buttons.index = 0  # a click
     assert shown.state["sentence"] == WRONG
+    assert shown.state["afresh"], "a reply is no change of the picture"
     assert shown.state["cards"][shown.selected]["key"] == "b"
     assert asked._panel._dom_classes == ("gradviz-panel", "gradviz-question", "gradviz-truth-1")
     asked.answer("[5, 5, 5]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -80,3 +81,12 @@ def test_a_page_changes_every_colour_with_its_scheme() -> None:
     style = styles("live.css")
     for light, dark in theme.DARK.items():
         assert f'[fill="{light}"] {{ fill: light-dark({light}, {dark}); }}' in style
+
+
+def test_a_still_picture_has_both_colours_and_panels_turn_it_dark(figure: Figure) -> None:
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', figure.html)
+    assert found is not None
+    svg = base64.b64decode(found[1]).decode()
+    assert "prefers-color-scheme:dark" in svg
+    assert svg == theme.dark_picture(figure.svg)
+    assert 'img[alt][src^="data:image/svg+xml"] { color-scheme: dark; }' in styles("access.css")

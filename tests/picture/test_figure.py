@@ -18,6 +18,7 @@ from gradviz.graph.facts import after_all
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.picture import render
 from gradviz.picture.figure import SUFFIXES, Figure
+from gradviz.picture.theme import dark_picture
 from gradviz.showing import show
 
 
@@ -41,7 +42,7 @@ def test_a_notebook_gets_an_image_with_words_and_a_text_twin(figure: Figure) -> 
     assert "max-width:100%" in image
     found = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image)
     assert found
-    assert base64.b64decode(found[1]).decode() == figure.svg
+    assert base64.b64decode(found[1]).decode() == dark_picture(figure.svg)
     assert shown["text/plain"] == figure.text == repr(figure)
 
 
