@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gradviz.graph.iterations import Alike, Iterations
 from gradviz.graph.operations import Operations
@@ -10,11 +10,12 @@ from gradviz.graph.part import Kept, part
 from gradviz.graph.records import Graph, Hooked, Note, NoteKind, Wrote
 
 
-def one_iteration(graph: Graph) -> Graph | None:
+def one_iteration(graph: Graph, wanted: Collection[int] = ()) -> Graph | None:
     """Return the graph without the iterations for which another one stands: see ``Iterations``.
 
     Args:
         graph: of a recording.
+        wanted: ids of calls that are looked at, as in ``Iterations``.
 
     Returns:
         The part. A note tells of each loop how many iterations there are, and how its losses went.
@@ -25,7 +26,7 @@ def one_iteration(graph: Graph) -> Graph | None:
         True
     """
     operations = Operations(graph)
-    iterations = Iterations(operations)
+    iterations = Iterations(operations, wanted)
     if not iterations.all:
         return None
     gone = {i for alike in iterations.all for i in _calls_of_others(graph, operations, alike)}

@@ -847,12 +847,17 @@ def _footer(scene: Scene, is_narrow: bool) -> str:
     rows = ["".join(map(_sign, line)) for line in _legend_lines(signs(scene), width)]
     chars, most = (45, 6) if is_narrow else (90, 3)
     notes = [line for note in scene.notes for line in wrap(note, chars, most)]
-    rows += [f"<td>{_text(line, NOTE)}</td>" for line in notes]
+    rows += [f"<td{_width_at_least(line)}>{_text(line, NOTE)}</td>" for line in notes]
     if not rows:
         return ""
     look = ' bgcolor="#f6f6f6" style="rounded"'
     tables = "".join(f"<tr><td>{_grid(f'<tr>{row}</tr>', 3, look)}</td></tr>" for row in rows)
     return f"<{_grid(tables, 1)}>"
+
+
+def _width_at_least(line: str) -> str:
+    """Write the room of a note: a browser's letters may be wider than an engine's."""
+    return f' width="{round(_width(line, NOTE) + 12)}"'
 
 
 def signs(scene: Scene) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.one_iteration import one_iteration
 from gradviz.graph.part import Kept, part
 from gradviz.graph.records import Call, Cut, Graph, Note, NoteKind, Tensor
 
@@ -24,12 +25,13 @@ def focus(
 
     Returns:
         A graph of the tensors and nodes pointed at and of what lies nearest to them. It says how
-        much it left out.
+        much it left out. Of a loop in which the same happens one iteration is in it.
     """
-    cuts = list(cuts)
-    ends = [i for c in cuts for i in (c.input_id, c.output_id) if i is not None]
-    nodes = {i for i in node_ids if i in graph.node}
+    cuts, nodes = list(cuts), {i for i in node_ids if i in graph.node}
     call_ids = {graph.node[i].call_id for i in nodes} | {c.call_id for c in cuts}
+    graph = one_iteration(graph, call_ids - {None}) or graph
+    ends = [i for c in cuts for i in (c.input_id, c.output_id) if i is not None]
+    nodes &= graph.node.keys()
     calls = [call for call in graph.calls if call.id in call_ids]
     objects = _objects(graph, [*tensor_ids, *ends, *_ends_of(calls)])
     if not graph.calls:

@@ -12,7 +12,7 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Cut, CutReason, Graph
+from gradviz.graph.records import Cut, CutReason, Graph, NoteKind
 from gradviz.why.explanation import LINES, WIDTH, Explanation
 from gradviz.why.focus import CARDS, focus
 from gradviz.words.words import Words
@@ -153,3 +153,17 @@ def test_an_input_that_a_module_reads_is_no_parameter() -> None:
     words = Words(rec.graph)
     told = [words.name(i) for i in rec.graph.calls[0].inputs]
     assert told == ["an input of layer(next(batches))", "layer.weight", "layer.bias"]
+
+
+def test_of_a_loop_in_which_the_same_happens_the_picture_shows_one_iteration() -> None:
+    w = torch.ones(3, 2, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with gv.record() as rec:
+        for _ in range(5):
+            loss = torch.softmax(torch.ones(4, 3) @ w, 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+    graph = rec.explain(w, loss).figure.graph
+    assert sum(call.function == "softmax" for call in graph.calls) == 1
+    assert [dict(note.fields)["n"] for note in graph.notes if note.kind is NoteKind.ITERATIONS] == [5]
