@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 EVERYTHING, ELLIPSIS = "*", "…"
+FEW = 2  # names that are told one by one, and not as those of one model
 RANGE = 3  # numbers in a row that are written as a range
 NAMED = 12  # parameters of a group that are named one by one where it is opened
 WORDS = 4  # in one place of a name that are all written
@@ -145,13 +146,19 @@ def name_of(wanted: Sequence[str], names: Sequence[str] = ()) -> list[str]:
         >>> names = ["a.w", "a.b", "h.0.w", "h.0.b", "h.1.w", "h.1.b"]
         >>> name_of(names[2:], names), name_of(names[2:]), name_of(["a.w"], names)
         (['h.{0,1}.*'], ['h.{0,1}.{w,b}'], ['a.w'])
+        >>> whole = ["net.embed.w", "net.mean", "net.head.w"]
+        >>> name_of(whole, whole), name_of(whole[:2], whole)
+        (['net.*'], ['net.embed.w', 'net.mean'])
         >>> name_of(["h.0.w", "h.1.w", "a.b"], names)
         ['a.b', 'h.{0,1}.w']
     """
     every, some = list(dict.fromkeys([*names, *wanted])), {*wanted}
     keys = [name in some for name in every]
     groups = grouped_by_name(every, keys, are_all=bool(names))
-    return [group.name for group in groups if group.key]
+    found = [group.name for group in groups if group.key]
+    roots = {parts_of(name)[0] for name in every}
+    is_whole = bool(names) and all(keys) and len(roots) == 1
+    return [joined([*roots, EVERYTHING])] if is_whole and len(found) > FEW else found
 
 
 def side_by_side(names: Sequence[str]) -> str | None:
