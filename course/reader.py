@@ -44,7 +44,7 @@ iframe { display: block; width: 100%; margin: 12px 0; border: 0; color-scheme: l
 .code pre { margin: 0; }
 .printed { border-left: 3px solid light-dark(#d0d5da, #3a424b); border-radius: 0; }
 .shown { overflow-x: auto; margin: 8px 0; }
-.shown img { box-sizing: border-box; padding: 8px; border-radius: 6px; background: #fff; }
+.shown img { box-sizing: border-box; padding: 8px; border-radius: 6px; background: #fff; color-scheme: light; }
 .shown table { border-collapse: collapse; font-size: 14px; }
 .shown :is(th, td) { padding: 2px 10px; text-align: left; vertical-align: top; }
 main :not(pre) > code { padding: 0 3px; border-radius: 3px; background: light-dark(#eef0f2, #262c33); }
