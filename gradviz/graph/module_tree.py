@@ -201,7 +201,8 @@ class ModuleTree:
 
     def _is_used(self, weight: Weight) -> bool:
         """Say whether a parameter was read, or got a gradient: through a module that shares it."""
-        return weight.fate in HAS or weight.object_id in self.operations.uses
+        is_read = weight.object_id in self.operations.uses
+        return weight.fate in HAS or (is_read and not self.operations.is_only_averaged(weight))
 
     def unused_below(self, module_id: int, path: str) -> list[Weight]:
         """List the parameters below a module that was never called, which are not frozen and which

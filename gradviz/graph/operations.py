@@ -643,10 +643,21 @@ class Operations:
                 continue
             met = [cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id)]
             met += self._leaf_copied_out.get(object_id, ())
+            if self.is_only_averaged(weight):
+                continue  # no module that has it was called
             if cuts := self._gravest(self._without_meant(met, weight)):
                 # A rollout is no first cause where values were used with gradients recorded, too.
                 found[object_id] = tuple(sorted(cuts, key=lambda cut: cut.reason in UNRECORDED))
         return found
+
+    def is_only_averaged(self, weight: Weight) -> bool:
+        """Say whether a parameter of a module was read outside of modules alone, where no gradient
+        is recorded and no loss has it: an average of the weights."""
+        uses = self.uses.get(-1 if weight.object_id is None else weight.object_id, ())
+        ops = [self.all[at] for at in uses]
+        is_aside = all(op.at not in self.feeding and not op.call.grad_mode for op in ops)
+        outside = all(op.call.module_call is None for op in ops)
+        return weight.module_id is not None and bool(ops) and is_aside and outside
 
     def _without_meant(self, cuts: list[Cut], weight: Weight) -> list[Cut]:
         """Leave out the cuts before losses that trained other models alone: an optimizer stepped

@@ -250,6 +250,16 @@ def test_an_average_that_only_reads_what_lost_its_gradient_elsewhere_is_no_red_c
     assert not any("lerp_" in card.lines[0] for card in Picture(picture.svg).cards)
 
 
+def test_a_module_of_which_only_an_average_is_taken_was_never_called() -> None:
+    source = read("diffusion_time").replace(
+        "self.inp = nn.Conv2d", "self.spare = nn.Linear(4, 4)\n        self.inp = nn.Conv2d"
+    )
+    picture = drawn(source, "diffusion_time.py")
+    assert "2 get none" in told(picture)
+    assert "one cause: spare never called" in told(picture)
+    assert not any("lerp_" in card.lines[0] for card in Picture(picture.svg).cards)
+
+
 def test_a_rollout_is_no_first_cause_where_the_values_were_cut_in_training_too() -> None:
     picture = with_a_fault("ppo_shared", "idx] - value)", "idx] - value.detach())")
     assert "one cause: ✂ detach ppo_shared.py line" in told(picture)

@@ -321,8 +321,10 @@ class Expansion:
         uses = self.operations.uses.get(object_id, ())
         here = [self.operations.all[at] for at in uses if at in ops]
         cuts = self.operations.causes_of.get(object_id, ())
-        if not here or len(here) == len(uses) or not all(map(self.is_quiet, here)):
+        if not here or not all(map(self.is_quiet, here)):
             return True
+        if len(here) == len(uses):
+            return bool(cuts) or any(op.at in self.operations.feeding for op in here)
         if cuts and cuts[0].reason not in QUIET:
             return False
         return any(self.operations.of_call.get(cut.call_id) in ops for cut in cuts)
