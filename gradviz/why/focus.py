@@ -29,7 +29,7 @@ def focus(
     """
     cuts, nodes = list(cuts), {i for i in node_ids if i in graph.node}
     call_ids = {graph.node[i].call_id for i in nodes} | {c.call_id for c in cuts}
-    graph = one_iteration(graph, call_ids - {None}) or graph
+    graph = one_iteration(graph, {i for i in call_ids if i is not None}) or graph
     ends = [i for c in cuts for i in (c.input_id, c.output_id) if i is not None]
     nodes &= graph.node.keys()
     calls = [call for call in graph.calls if call.id in call_ids]

@@ -166,4 +166,6 @@ def test_of_a_loop_in_which_the_same_happens_the_picture_shows_one_iteration() -
             opt.step()
     graph = rec.explain(w, loss).figure.graph
     assert sum(call.function == "softmax" for call in graph.calls) == 1
-    assert [dict(note.fields)["n"] for note in graph.notes if note.kind is NoteKind.ITERATIONS] == [5]
+    assert [dict(note.fields)["n"] for note in graph.notes if note.kind is NoteKind.ITERATIONS] == [
+        5
+    ]
