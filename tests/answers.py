@@ -61,7 +61,7 @@ MENDS = {
     "finite input": r"put a harmless value in|look for the first result that is not finite",
     "floating point": r"use a float\b|floating-point|float32",
     "function with a derivative": r"function with a derivative",
-    "give to the optimizer": r"give them to the optimizer|make \S+ from \S+\.parameters|(make|give) the optimizer|from the parameters of the model that it is|one of the two from the parameters",
+    "give to the optimizer": r"be a step of |give them to the optimizer|make \S+ from \S+\.parameters|(make|give) the optimizer|from the parameters of the model that it is|one of the two from the parameters",
     "freeze parameters": r"\.requires_grad = |freeze after it|switch the flags of",
     "hand the result on": r"^hand the result on",
     "other numbers to begin with": r"numbers other than zero",

@@ -30,10 +30,9 @@ def focus(
     cuts, nodes = list(cuts), {i for i in node_ids if i in graph.node}
     call_ids = {graph.node[i].call_id for i in nodes} | {c.call_id for c in cuts}
     graph = one_iteration(graph, {i for i in call_ids if i is not None}) or graph
-    ends = [i for c in cuts for i in (c.input_id, c.output_id) if i is not None]
     nodes &= graph.node.keys()
     calls = [call for call in graph.calls if call.id in call_ids]
-    objects = _objects(graph, [*tensor_ids, *ends, *_ends_of(calls)])
+    objects = _objects(graph, [*tensor_ids, *_ends_of_cuts(cuts), *_ends_of(calls)])
     if not graph.calls:
         return _near_nodes(graph, nodes, objects)
     for near in _neighbours(graph, objects):
@@ -51,6 +50,11 @@ def _objects(graph: Graph, tensor_ids: Iterable[int]) -> set[int]:
 def _ends_of(calls: Iterable[Call]) -> list[int]:
     """Return what calls read and made."""
     return [i for call in calls for i in (*call.inputs, *call.outputs)]
+
+
+def _ends_of_cuts(cuts: Iterable[Cut]) -> list[int]:
+    """Return what cuts stand between."""
+    return [i for cut in cuts for i in (cut.input_id, cut.output_id) if i is not None]
 
 
 def _neighbours(graph: Graph, objects: set[int]) -> Iterator[int]:

@@ -302,7 +302,7 @@ for _ in range(50):
 def test_a_column_that_meets_a_row_is_told(loss: str) -> None:
     program = COLUMN.format(row=".squeeze()", loss=loss)
     answer = asked(program)
-    told = " ".join([answer.verdict, *answer.more])
+    told = " ".join([answer.verdict, answer.why, *answer.more])
     assert "one of shape [20, 1], one of shape [20]" in told
     assert line(program, "loss =") in answer.lines
     # torch agrees: as it is the model learns nothing, and with what is said there it learns

@@ -510,6 +510,23 @@ loss.backward()
     cut="stack",
 )
 fix(
+    "rebuilt_from_value/left_torch",
+    "w",
+    "w.grad is not None and w.grad.abs().sum() > 0",
+    """
+w = torch.tensor(0.3, requires_grad=True)
+turn = torch.Tensor([[w.cos(), -w.sin()], [w.sin(), w.cos()]])
+loss = (torch.ones(3, 2) @ turn)[:, 0].sum().requires_grad_()
+loss.backward()
+""",
+    (
+        "torch.stack([…]) of the tensors themselves",
+        "torch.Tensor([[w.cos(), -w.sin()], [w.sin(), w.cos()]])",
+        "torch.stack([w.cos(), -w.sin(), w.sin(), w.cos()]).view(2, 2)",
+    ),
+    cut="stack_parts",
+)
+fix(
     "rebuilt_from_value/left_torch_likely",
     "w",
     "w.grad is not None and w.grad.abs().sum() > 0",
@@ -682,6 +699,16 @@ loss.backward()
 )
 fix_of_error(
     "no_grad_fn/untracked_named",
+    """
+w, v = torch.ones(2), torch.ones(2)
+loss = (w * v).sum()
+loss.backward()
+""",
+    ("w.requires_grad_()", "loss = (w", "w.requires_grad_()\nloss = (w"),
+    ("requires_grad=True", "torch.ones(2), ", "torch.ones(2, requires_grad=True), "),
+)
+fix_of_error(
+    "no_grad_fn/untracked_one",
     """
 w = torch.ones(2)
 loss = (w * 2).sum()
@@ -3126,6 +3153,23 @@ for _ in range(3):
         opt.step()
 """,
     ("call opt.step() in either case", "    if warm:\n        opt.step()", "    opt.step()"),
+)
+fix(
+    "cleared_too_often/stepped_another",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt_w, opt_v = torch.optim.SGD([w], lr=0.1), torch.optim.SGD([v], lr=0.1)
+def train(p, optimizer):
+    p.grad = None
+    (p * 2).sum().backward()
+    optimizer.step()
+for _ in range(3):
+    train(v, opt_v)
+    train(w, opt_v)
+""",
+    ("let optimizer.step() be a step of opt_w", "train(w, opt_v)", "train(w, opt_w)"),
 )
 fix(
     "cleared_too_often/other_stepped",

@@ -48,7 +48,11 @@ def test_every_kind_is_made_somewhere() -> None:
     assert made == {f"NoteKind.{kind.name}" for kind in NoteKind}
 
 
-@pytest.mark.parametrize(("at", "call"), MADE, ids=[at for at, _ in MADE])
+# what is given as a mapping is read in no source: outline/ has the sentences of loops
+WRITTEN_OUT = [(at, call) for at, call in MADE if all(word.arg for word in call.keywords)]
+
+
+@pytest.mark.parametrize(("at", "call"), WRITTEN_OUT, ids=[at for at, _ in WRITTEN_OUT])
 def test_a_note_gives_what_its_sentence_names(at: str, call: ast.Call) -> None:
     kind = ast.unparse(call.args[0]).rpartition(".")[2].lower()
     names = {name for _, name, _, _ in Formatter().parse(NOTE[kind]) if name}

@@ -83,10 +83,10 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
     if not told:
         return None
     lines = lines_of([call for remark in told for call in remark.calls])
-    if domains and not {*found.lines}.isdisjoint(lines_of(domains[0].calls)):
-        # the zeros come from there: that is why, and what mends it
-        found, told = found._replace(why=domains[0].sentence, mend=""), told
-        told.remove(domains[0])
+    here = [r for r in (*domains, *shapes) if not {*found.lines}.isdisjoint(lines_of(r.calls))]
+    if here:  # the zeros come from there: that is why, and what mends it
+        found = found._replace(why=here[0].sentence, mend="")
+        told.remove(here[0])
     return found._replace(
         more=(*found.more, *(remark.sentence for remark in told)),
         lines=tuple(dict.fromkeys([*found.lines, *lines])),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
+_FUNCTIONAL = ("F", "functional", "torch")  # what F.dropout is taken from
 _RECURRENT = ("RNN", "LSTM", "GRU")
 _PLACE_OF_TRAINING = 2  # F.dropout(input, p, training)
 
@@ -40,17 +41,24 @@ def _dropout_in_eval(case: Case) -> Iterator[Remark]:
         call = last.get((place.file, place.line))
         if call is None or not _drops_always(node) or _is_set_elsewhere(case, node):
             continue
-        fields = {"code": case.words.at(call), "module": ran[call.module_call or 0].kind}
+        kind = ran[call.module_call or 0].kind
+        if _is_of_a_layer(node, kind):
+            continue
+        fields = {"code": case.words.at(call), "module": kind}
         told = any(k.arg == "training" for k in node.keywords)
         key = "dropout_told_to_train" if told else "dropout_in_eval"
         yield Remark(Weight.WEIGHTY, key, fields, (call,))
 
 
 def _drops_in(ran: dict[int, ModuleCall], call: Call) -> bool:
-    """Say whether a call is a dropout in one of some calls of modules, other than of nn.Dropout,
-    which tells it in which mode it is."""
-    around = ran.get(call.module_call or 0)
-    return call.function in _DROPOUTS and around is not None and "Dropout" not in around.kind
+    """Say whether a call is a dropout in one of some calls of modules."""
+    return call.function in _DROPOUTS and call.module_call in ran
+
+
+def _is_of_a_layer(node: ast.Call, kind: str) -> bool:
+    """Say whether a call is one of nn.Dropout, which tells F.dropout its mode."""
+    owner = ast.unparse(node.func).rpartition(".")[0]
+    return kind.endswith("Dropout") and owner.rpartition(".")[2] not in _FUNCTIONAL
 
 
 def _drops_always(node: ast.Call) -> bool:

@@ -138,6 +138,8 @@ class Values:
         if (told := self._many(state, maker, fields)) is not None:
             yield told
             return
+        if not self._made_there(maker).isdisjoint(self.facts.ancestors(self.facts.losses)):
+            return  # in other passes it trains: this one was an evaluation, or the last
         yield Remark(
             Weight.WEIGHTY if is_loss else Weight.ORDINARY,
             "in_no_loss" if starts else "in_no_loss_at_all",
