@@ -1,11 +1,10 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind8`` (each kept aside, and run once; of the
-fourth one half and later the other), ``real_blind9`` (kept aside, not run yet), ``real_learn6`` and
-``real_learn7`` (to work with, collected later), and ``real_learn8`` and
-``real_learn9`` (silent faults alone) has for each;
-the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind9`` (each kept aside, and run once; of the
+fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
+later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
+the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -108,22 +107,23 @@ ASKED = (
     "real_blind7/healthy",
     "real_blind8",
     "real_blind8/healthy",
+    "real_blind9",
+    "real_blind9/healthy",
     "real_learn6",
     "real_learn6/healthy",
     "real_learn7",
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-NOT_ASKED = ("real_blind9", "real_blind9/healthy")
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
-BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, BLIND8, HEALTHY8, *LEARNT = LATER
+BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
+BLIND8, HEALTHY8, BLIND9, HEALTHY9, *LEARNT = LATEST
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
-BLIND9, HEALTHY9 = map(questions, NOT_ASKED)
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-ALL = [*ALL_ASKED, *LEARN8, *BLIND9, *HEALTHY9]
+ALL = [*ALL_ASKED, *LEARN8]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -224,11 +224,11 @@ def test_the_questions_are_many_and_nine_sets_are_kept_aside() -> None:
     ]
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *HEALTHY8, *learnt)
-    assert {question.kind for question in (*healthy, *HEALTHY9)} == {"healthy"}
-    # nobody asked about the programs of HEALTHY_LEARN8, and about three of HEALTHY8: they take no
-    # part in the shares
-    unasked = (*HEALTHY8, *HEALTHY_LEARN8)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *HEALTHY8, *HEALTHY9, *learnt)
+    assert {question.kind for question in healthy} == {"healthy"}
+    # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
+    # half of HEALTHY9: they take no part in the shares
+    unasked = (*HEALTHY8, *HEALTHY9, *HEALTHY_LEARN8)
     shared = [question for question in ALL_ASKED if question not in unasked]
     kinds = Counter(question.kind for question in shared)
     assert kinds["silent"] * 2 >= len(shared)
