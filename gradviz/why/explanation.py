@@ -180,7 +180,8 @@ class Explanation(NamedTuple):
         bars = bars_html(self.verdict, self.bars)
         return (
             f"<p><b>{verdict}</b>"
-            f" <code>{html.escape(self.tag)}</code>{more}</p>{bars}<table>{rows}</table>"
+            f' <code style="display:inline-block">{html.escape(self.tag)}</code>{more}</p>'
+            f"{bars}<table>{rows}</table>"
         )
 
     def save(
