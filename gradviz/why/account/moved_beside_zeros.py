@@ -4,8 +4,9 @@ decay, or by what it kept of earlier gradients."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, line_of
@@ -22,38 +23,65 @@ _BY_A_NUMBER = {"mul_", "div_", "add_", "sub_"}
 _KEPT = ("momentum_buffer", "exp_avg")
 
 
+class Moved(NamedTuple):
+    """A parameter whose gradient the code changes in part, and all of which a step moves.
+
+    Attributes:
+        optimizer: the class of the one that steps it.
+        key: of the sentence that says by what it is moved.
+        setting: by what, as the optimizer has it.
+        name: of the parameter.
+        object_id: the parameter's.
+        part: the last call that changed its gradient in part.
+        step: the last step.
+    """
+
+    optimizer: str
+    key: str
+    setting: str
+    name: str
+    object_id: int
+    part: Call
+    step: Call
+
+
 def moved_beside_zeros(case: Case) -> Iterator[Remark]:
     """Tell of gradients that the code changes in part before a step which moves entries of
     gradient 0, too."""
-    names = dict[tuple[str, str, str], list[str]]()
-    last = dict[tuple[str, str, str], tuple[Call, Call, set[int]]]()
-    for optimizer in case.known_optimizers:
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                own = case.live_state.object_of(p)
-                if own is None:
-                    continue
-                moments = case.training.moments.get(own, ())
-                changed = [m.call for m in moments if m.did is Did.CHANGED]
-                steps = [m.call for m in moments if m.did is Did.STEPPED]
-                parts = [c for c in changed if _is_in_part(case, c)]
-                moved_by = _moved_by(optimizer, group, p) if parts else None
-                if moved_by is None or not steps:
-                    continue
-                key = (type(optimizer).__name__, *moved_by)
-                name = case.title(p, case.words.name(case.facts.latest_state[own].id))
-                names.setdefault(key, []).append(name)
-                calls = last.setdefault(key, (parts[-1], steps[-1], set()))
-                calls[2].add(own)
-    for key, (part, step, objects) in last.items():
+    found = grouped(((m.optimizer, m.key, m.setting), m) for m in _moved(case))
+    for every in found.values():
+        first = every[0]
         fields = {
-            "code": case.words.at(part),
-            "names": [pattern(names[key])],
-            "optimizer": key[0],
-            "setting": key[2],
-            "step": case.words.at(step),
+            "code": case.words.at(first.part),
+            "names": [pattern([m.name for m in every])],
+            "optimizer": first.optimizer,
+            "setting": first.setting,
+            "step": case.words.at(first.step),
         }
-        yield Remark(Weight.WEIGHTY, key[1], fields, (part, step), frozenset(objects))
+        objects = frozenset(m.object_id for m in every)
+        yield Remark(Weight.WEIGHTY, first.key, fields, (first.part, first.step), objects)
+
+
+def _moved(case: Case) -> Iterator[Moved]:
+    """Yield such parameters."""
+    groups = [(o, group) for o in case.known_optimizers for group in o.param_groups]
+    for optimizer, group in groups:
+        for p in group["params"]:
+            own = case.live_state.object_of(p)
+            calls = None if own is None else _last_changed_and_stepped(case, own)
+            moved_by = None if calls is None else _moved_by(optimizer, group, p)
+            if own is not None and calls is not None and moved_by is not None:
+                name = case.title(p, case.words.name(case.facts.latest_state[own].id))
+                yield Moved(type(optimizer).__name__, *moved_by, name, own, *calls)
+
+
+def _last_changed_and_stepped(case: Case, leaf: int) -> tuple[Call, Call] | None:
+    """Return the last call that changed a leaf's gradient in part, and the last step; None where
+    one of them is not there."""
+    moments = case.training.moments.get(leaf, ())
+    changed = [m.call for m in moments if m.did is Did.CHANGED and _is_in_part(case, m.call)]
+    steps = [m.call for m in moments if m.did is Did.STEPPED]
+    return (changed[-1], steps[-1]) if changed and steps else None
 
 
 def frozen_scaled(case: Case) -> Iterator[Remark]:
