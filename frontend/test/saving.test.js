@@ -37,14 +37,19 @@ test("the menu opens, and closes by Escape and when the focus leaves it", () => 
   assert.equal(menu.hidden, true);
 });
 
-test("the picture is saved as Python drew it, under a name that says its settings", async () => {
+test("the picture is saved as Python drew it, under a name that says its settings", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] }); // Node waits for what is to come in a minute
   const { choose, window } = openMenu();
   const made = [];
   const clicked = [];
+  const released = [];
+  URL.revokeObjectURL = (href) => released.push(href);
   URL.createObjectURL = (blob) => (made.push(blob), "blob:1");
   window.HTMLAnchorElement.prototype.click = function click() { clicked.push(this.download); };
   assert.equal(await choose("Save as SVG"), "Saved");
   assert.deepEqual([await made[0].text(), made[0].type, clicked], [SVG, "image/svg+xml", ["gradviz-copy-clone.svg"]]);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(released, ["blob:1"]);
 });
 
 test("where a browser lets no page copy, that is said", async () => {

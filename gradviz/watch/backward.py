@@ -211,15 +211,15 @@ class _Custom(_Node):
 
     def after(self, sent: Any, arrived: Any) -> None:
         """Read what is sent."""
-        super().after(sent, arrived)
         try:
             with _unobserved():
                 versions = [_raw_version(g) if isinstance(g, _TENSOR) else None for g in arrived]
                 found = self.factor(sent, arrived) if versions == self.versions else None
-            if found is not None:
+            if found is not None:  # before it is noted that the node ran: another thread may read
                 self.watch.run.factors[self.own] = found
         except Exception as error:
             self.watch.recorder.failed(error)
+        super().after(sent, arrived)
 
     def factor(self, sent: Any, arrived: Any) -> float | None:
         """Return by what number the one gradient that arrived was multiplied to be sent on; None
