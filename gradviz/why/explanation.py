@@ -25,6 +25,7 @@ LINES = 8  # lines of one explanation
 ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
+HTML_TAG = '<code style="display:inline-block">{}</code>'
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
 WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
 WORDS_IN = ("txt", "html")  # suffixes of what holds an answer's words
@@ -178,11 +179,8 @@ class Explanation(NamedTuple):
         more = "".join(f"<br>{line}" for line in lines)
         verdict = html.escape(visible(self.verdict, 600))
         bars = bars_html(self.verdict, self.bars)
-        return (
-            f"<p><b>{verdict}</b>"
-            f' <code style="display:inline-block">{html.escape(self.tag)}</code>{more}</p>'
-            f"{bars}<table>{rows}</table>"
-        )
+        tag = HTML_TAG.format(html.escape(self.tag))
+        return f"<p><b>{verdict}</b> {tag}{more}</p>{bars}<table>{rows}</table>"
 
     def save(
         self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"

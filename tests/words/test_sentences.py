@@ -278,6 +278,7 @@ NOT_OURS = {
     "notebook/lesson.py": {"FRAME"},  # markup
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/rules/errors/misuses.py": {"MISUSES"},  # the same
+    "why/explanation.py": {"HTML_ROW", "HTML_TAG"},  # markup
     "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text
 }
