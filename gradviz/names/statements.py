@@ -168,6 +168,23 @@ def makes_parameter(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and callee_of(node.func) == "Parameter"
 
 
+def freezes(node: ast.AST) -> bool:
+    """Say whether an assignment or a call switches requires_grad off.
+
+    >>> texts = ("p.requires_grad = False", "p.requires_grad = on", "net.requires_grad_(False)")
+    >>> [any(map(freezes, ast.walk(ast.parse(text)))) for text in texts]
+    [True, False, True]
+    """
+    if isinstance(node, ast.Call):
+        is_flag, given = callee_of(node.func) == "requires_grad_", node.args[:1]
+    elif isinstance(node, ast.Assign):
+        is_flag = any(getattr(t, "attr", "") == "requires_grad" for t in node.targets)
+        given = [node.value]
+    else:
+        return False
+    return is_flag and [ast.unparse(value) for value in given] == ["False"]
+
+
 def _bound_by(node: ast.Assign) -> Iterator[ast.expr]:
     """Yield what an assignment binds, of several at once each: ``a, b = …``."""
     for target in node.targets:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.names.bindings import argument_of, default_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, statement_or_head
-from gradviz.names.statements import Statements, source_of
+from gradviz.names.statements import Statements, freezes, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.subjects import parameters_of as parameters_of_module
 
@@ -162,17 +162,10 @@ def _has_frozen(case: Case) -> bool:
 
 def _freezing(function: ast.AST) -> Iterator[ast.stmt]:
     """Yield the statements of a function that switch requires_grad off."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign):
-            named = any(getattr(t, "attr", "") == "requires_grad" for t in node.targets)
-            off = isinstance(node.value, ast.Constant) and node.value.value is False
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            named = callee_of(node.value.func) == "requires_grad_"
-            off = [ast.unparse(a) for a in node.value.args] == ["False"]
-        else:
-            continue
-        if named and off:
-            yield node
+    for node in filter(freezes, ast.walk(function)):
+        statement = statement_or_head(node)
+        if isinstance(statement, ast.stmt):
+            yield statement
 
 
 def _test_around(statement: Any, function: ast.AST) -> Any:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import Source
+from gradviz.names.statements import freezes, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
 from gradviz.words.speech import say
@@ -29,23 +28,12 @@ def only_frozen(case: Case, found: Explanation) -> Explanation | None:
     held = case.held_by_any
     if not held or any(p.requires_grad for p in held.values()) or not case.graph.backwards:
         return None
+    nodes = case.statements.nodes((ast.Assign, ast.Call))
+    freezing = [source_of(file, node) for file, node in nodes if freezes(node)]
     return case.answer(
         Cause.NOT_MOVED,
         "only_frozen",
-        statements=dict.fromkeys(_freezing(case)),
+        statements=dict.fromkeys(freezing),
         names=pattern([case.title(p, say("entry.a_parameter")) for p in held.values()]),
         n=len(held),
     )
-
-
-def _freezing(case: Case) -> Iterator[Source]:
-    """Yield the statements that switch ``requires_grad`` off."""
-    yield from (s for s, node in case.statements.sets("requires_grad") if _is_false(node.value))
-    for source, call in case.statements.calls("requires_grad_"):
-        if call.args and _is_false(call.args[0]):
-            yield source
-
-
-def _is_false(node: Any) -> bool:
-    """Say whether an expression is ``False``, as it is written."""
-    return isinstance(node, ast.Constant) and node.value is False
