@@ -44,6 +44,8 @@ collect_ignore_glob = [
     "why/real_blind8/healthy/*.py",
     "why/real_blind9/*.py",
     "why/real_blind9/healthy/*.py",
+    "why/real_blind10/*.py",
+    "why/real_blind10/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
     "why/real_learn7/*.py",
