@@ -12,7 +12,7 @@ from drawn import drawn
 from model_scripts import MARKER
 from sampling import sampled
 
-from gradviz.picture.outline.cards import WRITTEN
+from gradviz.picture.outline.card_cuts import WRITTEN
 
 FORMS = (
     "{} + {}",

@@ -122,7 +122,7 @@ def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
 
 
 def _quiet(cards: Cards, unit: Unit) -> bool:
-    return all(cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops)
+    return cards.expansion.are_quiet(unit.ops)
 
 
 def folded(upper: Unit, lower: Unit, parent: int | None) -> Unit:

@@ -454,7 +454,7 @@ class Gathering:
         """Say whether no loss has what a card computes where no gradient is recorded: an
         evaluation."""
         ops = self.operations
-        quiet = all(self.expansion.is_quiet(ops.all[at]) for at in unit.ops)
+        quiet = self.expansion.are_quiet(unit.ops)
         return quiet and ops.ran_backward and ops.feeding.isdisjoint(unit.ops)
 
     def _reads_another(self, unit: Unit, placed: Set[int]) -> bool:

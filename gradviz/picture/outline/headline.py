@@ -11,7 +11,8 @@ from typing import NamedTuple
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Backward, Cut, NoteKind
-from gradviz.picture.outline.cards import WRITTEN, Cards
+from gradviz.picture.outline.card_cuts import WRITTEN
+from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
@@ -395,7 +396,7 @@ class Heading:
     def _loops(self) -> list[tuple[Span, ...]]:
         """Tell of loops in which the gradient vanishes, and at which step."""
         lines = []
-        for place, unit in enumerate(self.cards.units):
+        for unit in self.cards.units:
             profile = self.cards.states.profile(unit)
             if profile is None or profile.dies_at is None or profile.broken_from is not None:
                 continue
@@ -406,7 +407,7 @@ class Heading:
                 text = say("outline.loop_line", place=where, **fields)
             spans = [Span(say("outline.loop_vanishes"), "strong"), Span(text)]
             if unit.calls or not where:
-                spans.insert(1, Span(self.cards.name_of(place), "name"))
+                spans.insert(1, Span(self.cards.titles.name_of(unit), "name"))
             lines.append(tuple(spans))
         return lines[:CAUSES]
 
@@ -453,7 +454,10 @@ class Heading:
             op = self.operations.all[self.operations.of_call[call_id]]
             drawn = op.at not in self.cards.expansion.iterations.left_out
             if drawn and not self.operations.tracked[op.at]:
-                name, place = self.cards.name_of_derivative(op), self.cards.words.where(op.call)
+                name, place = (
+                    self.cards.titles.name_of_derivative(op),
+                    self.cards.words.where(op.call),
+                )
                 told.setdefault(name, place)
         return [
             (
@@ -480,7 +484,7 @@ class Heading:
         """The cuts that are drawn or said though no parameter is left without by them, line by
         line, those first by which most parameters lose a part."""
         found: dict[Hashable, list[tuple[Link, Cut]]] = {}
-        costly = {self.cards.expansion.told(cut) for cut in self.cards.loses}
+        costly = {self.cards.expansion.told(cut) for cut in self.cards.cuts.loses}
         for link in self.cards.links.all.values():
             for cut in link.cuts:
                 told = self.cards.expansion.told(cut)
@@ -507,10 +511,11 @@ class Heading:
 
     def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:
         """Tell cuts of one line, and the cards between which they stand."""
-        name_of, cut = self.cards.name_of, same[0][1]
+        units, name_of = self.cards.units, self.cards.titles.name_of
+        cut = same[0][1]
         names = {
-            "first": list(dict.fromkeys(name_of(link.tail) for link, _ in same)),
-            "last": list(dict.fromkeys(name_of(link.head) for link, _ in same)),
+            "first": list(dict.fromkeys(name_of(units[link.tail]) for link, _ in same)),
+            "last": list(dict.fromkeys(name_of(units[link.head]) for link, _ in same)),
         }
         return say(
             "outline.harmless_cut",

@@ -3,6 +3,7 @@ drawn as arrows, and which are said in words."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -273,6 +274,16 @@ class Links:
             return None
         run = max(sent.run for sent in link.sent)
         return self.operations.norm_of_sent(s for s in link.sent if s.run == run)
+
+    def measured(self, link: Link) -> float | None:
+        """Return the norm of the gradient that came back in the last run; None: none came, or it
+        was not measured."""
+        norm = self.norm(link)
+        return None if norm is None or math.isnan(norm) else norm
+
+    def is_cut_arrow(self, link: Link) -> bool:
+        """Say whether a drawn link has an arrow of a cut."""
+        return link.is_cut or bool(link.cuts and not self.carries(link))
 
     def carries(self, link: Link) -> bool:
         """Say whether a gradient came back, or can come back where no backward ran."""

@@ -132,7 +132,7 @@ class Loops:
         return tuple(tensor[i].shape for i in op.makes), tuple(w.shape for w in weights), fates
 
     def _is_quiet(self, unit: Unit) -> bool:
-        return all(self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops)
+        return self.expansion.are_quiet(unit.ops)
 
 
 def parts_of(unit: Unit, expansion: Expansion) -> list[Unit]:

@@ -217,6 +217,10 @@ class Expansion:
         """Say whether an operation was called where no gradient is recorded."""
         return not op.call.grad_mode or op.call.inference_mode
 
+    def are_quiet(self, places: Iterable[int]) -> bool:
+        """Say whether all of these operations were called where no gradient is recorded."""
+        return all(self.is_quiet(self.operations.all[at]) for at in places)
+
     @cached_property
     def region(self) -> dict[int, int]:
         """The first operation of each stretch where no gradient is recorded, by operation. What
@@ -255,10 +259,7 @@ class Expansion:
     @cached_property
     def quiet_calls(self) -> set[int]:
         """The module calls that ran as a whole where no gradient is recorded."""
-        ops = self.operations.all
-        return {
-            i for i, below in self.tree.below.items() if all(self.is_quiet(ops[at]) for at in below)
-        }
+        return {i for i, below in self.tree.below.items() if self.are_quiet(below)}
 
     @cached_property
     def interesting(self) -> dict[int, bool]:
@@ -629,7 +630,7 @@ class Expansion:
     def _number_parts(self, pieces: list[Unit]) -> None:
         last = len(pieces) - 1
         for k, piece in enumerate(pieces):
-            if all(self.is_quiet(self.operations.all[at]) for at in piece.ops):
+            if self.are_quiet(piece.ops):
                 piece.part = Part.NO_GRAD
             elif last:
                 piece.part = Part.BEFORE if k == 0 else Part.AFTER if k == last else Part.BETWEEN

@@ -1,0 +1,83 @@
+"""The links of a card that are no arrows, said in words."""
+
+from __future__ import annotations
+
+from gradviz.picture.outline.cut_rows import CutRows
+from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.scene import Row, Span, Tone
+from gradviz.picture.outline.states import figure
+from gradviz.picture.outline.titles import Titles
+from gradviz.words.speech import say
+
+
+class SaidLinks:
+    """Writes a row for each link that is said, in one of its cards or in both.
+
+    Args:
+        links: between the cards.
+        titles: of the cards.
+        cut_rows: of the cards.
+        said_above: whether a link is said in its upper card too.
+    """
+
+    def __init__(
+        self, links: Links, titles: Titles, cut_rows: CutRows, *, said_above: bool
+    ) -> None:
+        self.links = links
+        self.titles = titles
+        self.cut_rows = cut_rows
+        self.causes = cut_rows.causes
+        self.said_above = said_above
+
+    def rows(self, place: int) -> list[Row]:
+        """Tell of the links of a card that are not drawn."""
+        rows = self.cut_rows.between(self.cut_rows.cuts.beside(place))
+        for link in self.links.said:
+            if link.head == place:
+                rows.append(self._said_below(link))
+            elif link.tail == place and (
+                self.said_above or link.cuts or self._draws_only_zeros(place)
+            ):
+                rows.append(self._said_above(link))
+        return rows
+
+    def _draws_only_zeros(self, place: int) -> bool:
+        """Say whether each arrow that brings a card a gradient brings zeros: what else it gets is
+        said then, or the picture would tell that it gets nothing."""
+        norms = {self.links.norm(link) for link in self.links.drawn if link.tail == place}
+        return 0.0 in norms and norms <= {0.0, None}
+
+    def _said_below(self, link: Link) -> Row:
+        """Tell the lower card of a link what it is given, and what it sends back."""
+        name = self.titles.name_of(self.links.units[link.tail])
+        if link.is_cut:
+            cut = link.cuts[0]
+            fields = {"name": name, "reason": self.causes.reason(cut)}
+            texts = [
+                say("outline.skip_cut", place=p, **fields) for p in self.cut_rows.places_of(cut)
+            ]
+            span = Span(texts[0], shorter=(*texts[1:], *self.cut_rows.shorter(cut)))
+            return Row(Tone.CUT, (span,), say("outline.no_gradient_back"))
+        if not self.links.carries(link):
+            text = say("outline.skip_without", name=name)
+            return Row(Tone.NOTHING, (Span(text),), say("outline.no_gradient_back"))
+        norm = self.links.measured(link)
+        right = "" if norm is None else say("outline.sends", norm=figure(norm))
+        return Row(Tone.SAID, (Span(say("outline.skip", name=name)),), right)
+
+    def _said_above(self, link: Link) -> Row:
+        """Tell the upper card of a link where its value goes too, and what comes back."""
+        name = self.titles.name_of(self.links.units[link.head])
+        if link.is_cut:
+            cut = link.cuts[0]
+            texts = [
+                say("outline.also_cut", name=name, place=p) for p in self.cut_rows.places_of(cut)
+            ]
+            span = Span(texts[0], shorter=(*texts[1:], *self.cut_rows.shorter(cut)))
+            return Row(Tone.CUT, (span,), say("outline.gets_nothing"))
+        if not self.links.carries(link):
+            text = say("outline.also_goes", name=name)
+            return Row(Tone.NOTHING, (Span(text),), say("outline.gets_nothing"))
+        norm = self.links.measured(link)
+        right = "" if norm is None else say("outline.gets_norm", norm=figure(norm))
+        return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
