@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from gradviz.live.explore import Exploration, Run
+from gradviz.live.explore import Exploration
+from gradviz.live.run import Run
 from gradviz.notebook import cells
 from gradviz.picture import render
 from gradviz.picture.page import page, policy_hash

@@ -203,8 +203,8 @@ BEHIND = frozenset(
 # Read outside of the compatibility file: none of these is torch's.
 NOT_TORCHS = {
     "watch.stack": {"copy.deepcopy.__code__"},
-    "live.explore": {
-        "inspect.unwrap(function).__code__",
+    "live.scenario": {"inspect.unwrap(function).__code__"},
+    "live.run": {
         "getattr(inspect.unwrap(function), '__code__', None)",
         "getattr(function, '__globals__', {})",
         "getattr(value, '__code__', None)",

@@ -1,389 +1,52 @@
 """``gv.explore``: controls over a scenario function. Each change runs the function again and shows
-what it recorded.
-
-NOTE [where and when a scenario runs] torch's modes belong to a thread, and the reader's code to the
-main one: so a scenario runs on the main thread only. A control may tell of its change on another
-thread while a cell runs (a kernel's subshells). That only sets a mark under a lock and asks the
-kernel's event loop for a turn; the run reads the controls when it begins, and looks at the mark
-when it ends. So runs never overlap, changes in between are skipped, and the last state is always
-the one shown.
-"""
+what it recorded."""
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import importlib.util
-import inspect
-import io
 import itertools
 import math
 import os
-import random
-import signal
-import sys
-import textwrap
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.live import lifetime
-from gradviz.live.controls import NONE, Control
-from gradviz.live.controls import control as make_control
+from gradviz.live.ambient import ambient
+from gradviz.live.controls import Control
 from gradviz.live.fields import Fields
 from gradviz.live.filled import Filled, fill_in
-from gradviz.live.reading import Reading, as_read
+from gradviz.live.run import Run
+from gradviz.live.scenario import controls_of, listing_of, task_of
 from gradviz.live.still import VIEW, marked
-from gradviz.names.position import display_name, shell
-from gradviz.picture import render
+from gradviz.live.turns import Turns, kernel
+from gradviz.names.position import shell
 from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
-from gradviz.picture.state import state, text_of
-from gradviz.picture.table import COLUMNS
-from gradviz.picture.table import rows as table_rows
-from gradviz.picture.together import NARROW, Layout, Together
-from gradviz.recording import Recording, record
+from gradviz.picture.together import Together
+from gradviz.recording import Recording
 from gradviz.watch.walk import without_collector
 from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.progress import Progress
-from gradviz.words.speech import backticked, clear, say, spans_of
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.live.widget import GraphWidget, Shown
 
-# seconds that a control's own thread waits for the main one, which may be busy with a cell
-HAND_OVER = 0.1
 SENDING = 0.001  # seconds in which the thread that sends has the interpreter to itself
 MEASURED = 12  # choices of a control whose code is measured before it is shown
 REMEMBERED = 12  # settings whose last picture is kept
-TASK = 200  # characters of a docstring that are shown
-PRINTED = 4000  # characters of a scenario's output that are shown
-_PARTS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
-    (torch.get_rng_state, torch.set_rng_state),
-    (random.getstate, random.setstate),
-    (torch.is_grad_enabled, torch.set_grad_enabled),
-    (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.is_warn_always_enabled, torch.set_warn_always),
-    (
-        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
-        lambda state: torch.autograd.set_detect_anomaly(*state),
-    ),
-]
 # of all explorations: random states and sys.stdout belong to the process
 _one_at_a_time = threading.RLock()
-
-
-def ambient() -> Callable[[], None]:
-    """Note what a scenario may change outside of itself: random states, grad mode, default dtype.
-
-    Returns:
-        A function that sets everything back to what it is now.
-
-    Example:
-        >>> restore = ambient()
-        >>> torch.set_default_dtype(torch.float64)
-        >>> restore()
-        >>> torch.get_default_dtype()
-        torch.float32
-    """
-    cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    numpy = sys.modules.get("numpy")
-    more = [(torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all)] if cuda else []
-    more += [(numpy.random.get_state, numpy.random.set_state)] if numpy else []
-    parts = [(write, read()) for read, write in (*_PARTS, *more)]
-
-    def restore() -> None:
-        for write, value in parts:
-            write(value)
-        if not cuda and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            torch.cuda.manual_seed_all(torch.initial_seed())  # nobody could draw from it before
-
-    return restore
-
-
-class Turns:
-    """Calls ``run`` on the main thread as often as the newest state needs it: NOTE [where and when
-    a scenario runs]."""
-
-    def __init__(self, run: Callable[[], None]) -> None:
-        self._run = run
-        self._lock = threading.Lock()
-        self._wanted = self._busy = False
-
-    def want(self) -> None:
-        """Run now, if this is the main thread and nothing runs, else as soon as may be: something
-        has changed."""
-        with self._lock:
-            self._wanted = True
-            if self._busy:
-                return  # whoever is running looks at the mark when it is done
-        loop = getattr(_kernel(), "io_loop", None)
-        if loop is None or threading.current_thread() is threading.main_thread():
-            self._take()
-        else:
-            done = threading.Event()
-            loop.add_callback(self._take_queued, done)
-            # The new picture goes out before the kernel says that it is idle again: small messages
-            # in front of a large one can hold it up by 40 ms on their way to the page (TCP's
-            # delayed acknowledgements).
-            done.wait(HAND_OVER)
-
-    def _take(self) -> None:
-        """Run until nothing newer waits for a run."""
-        while self._begins():
-            try:
-                self._run()
-            except BaseException:  # an interrupt ends one run, not the newer one that waits
-                self._busy = False
-                self._take()
-                raise
-            self._busy = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether something runs, or waits for its turn."""
-        with self._lock:
-            return self._wanted or self._busy
-
-    def _begins(self) -> bool:
-        """Tell whether a run begins now; then it is noted as running, and no more as wanted."""
-        with self._lock:
-            begins = self._wanted and not self._busy
-            if begins:
-                self._wanted = False
-                self._busy = True
-            return begins
-
-    def _take_queued(self, done: threading.Event) -> None:
-        """Take a turn from the event loop, where an interrupt would otherwise be ignored, and an
-        exit end the kernel."""
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            # the panel shows it as the scenario's error
-            with contextlib.suppress(KeyboardInterrupt, SystemExit):
-                self._take()
-        finally:
-            done.set()
-            signal.signal(signal.SIGINT, before)
-
-
-class Run(Fields):
-    """What one run of a scenario left: plain data.
-
-    Attributes:
-        labels: control -> label.
-        written: the code as its author wrote it.
-        listing: the code with the choices filled in.
-        recording: what was recorded.
-        error: what the scenario raised, as "RuntimeError: …", or "".
-        printed: what it printed, and its warnings.
-        lines: the scenario's line that raised.
-    """
-
-    def __init__(
-        self,
-        chosen: dict[str, tuple[str, Any]],
-        listing: Listing | None,
-        filled: Filled | None = None,
-        *,
-        summaries: bool = False,
-    ) -> None:
-        self.written, self.filled = listing, filled
-        self.listing = _filled_listing(listing, filled)
-        self.labels = {name: label for name, (label, _) in chosen.items()}
-        self.recording = record(summaries=summaries)
-        if listing is not None and filled is not None and filled.lines:
-            bodies = {name: _body(value) for name, (_, value) in chosen.items()}
-            self.recording.reading = Reading(listing.file, filled, bodies)
-        self.error = self.printed = ""
-        self.lines: tuple[int, ...] = ()
-        self.together: Together | None = None  # the pictures among which it keeps its places
-        self._laid_out: Layout | None = None  # the layout in which its picture is drawn
-
-    @classmethod
-    def of(cls, recording: Recording) -> Run:
-        """Return a run of no controls that left this recording."""
-        run = cls({}, None)
-        run.recording = recording
-        return run
-
-    @property
-    def _left(self) -> Run:
-        """The run itself."""
-        return self
-
-    @property
-    def settings(self) -> str:
-        """The controls in words: "keep=True copy=clone"."""
-        return " ".join(f"{name}={visible(label)}" for name, label in self.labels.items())
-
-    def take_over(self, before: Run) -> None:
-        """Take picture and state of an earlier run, where that left the same; else how its picture
-        is arranged, where only numbers differ. Making them is most of the work."""
-        left, left_before = ((r.settings, r.error, r.printed, r.lines) for r in (self, before))
-        if left == left_before and self.graph.same_but_numbered(before.graph):
-            self.figure, self.state = before.figure.of(self.graph), before.state
-            self._laid_out = before._laid_out
-            if self._is_placed and self.together is not None:
-                self.together.add(self.settings, self.figure.scene)
-                if self.together.layout != self._laid_out:
-                    self._draw_again()
-        else:
-            self.figure.arrange_like(before.figure)
-
-    @cached_property
-    def figure(self) -> Figure:
-        """The picture of what was recorded."""
-        return Figure(self.graph)
-
-    @cached_property
-    def state(self) -> dict[str, Any]:
-        """Everything that is shown, as plain data, without the text twin of a picture."""
-        if self._is_placed and self.together is not None:
-            self.together.add(self.settings, self.figure.scene)
-        drawn: dict[str, str] = {}
-
-        def draw() -> str:
-            drawn.update(self._pictures())
-            return drawn["svg"]
-
-        shown = state(
-            self.figure,
-            error=self.error,
-            printed=self.printed,
-            lines=self.lines,
-            listing=self.listing,
-            words=False,
-            svg_of=draw if self._is_placed else None,
-        )
-        code = self.filled.sent if self.filled else None
-        said = {**shown, "settings": self.settings, **({"code": code} if code else {})}
-        return {**said, **drawn}
-
-    @cached_property
-    def _is_placed(self) -> bool:
-        """Whether its cards keep the places of earlier pictures: an outline has its own way."""
-        return (
-            self.together is not None
-            and render.keeps_places()
-            and self.figure.outlined is None
-            and bool(self.figure.scene.cards)
-        )
-
-    def join(self, together: Together) -> None:
-        """Take its place among the pictures of other runs."""
-        self.together = together
-        if self._is_placed:
-            together.add(self.settings, self.figure.scene)
-
-    def _pictures(self, narrow: int = 0) -> dict[str, str]:
-        """Draw its picture among the others; one as narrow as this beside it, or as they have."""
-        assert self.together is not None
-        self._laid_out = self.together.layout
-        return self.together.pictures(self.figure.scene, narrow)
-
-    def _draw_again(self) -> None:
-        """Put its picture as it stands among the others now into its state."""
-        others = {key: value for key, value in self.state.items() if key != "narrow"}
-        self.state = {**others, **self._pictures()}
-
-    def fit(self) -> bool:
-        """Draw its pictures in the widths that they may have now; return whether one of them is
-        another one."""
-        if not self._is_placed or self.together is None or self.together.layout == self._laid_out:
-            return False
-        before = self.state
-        self._draw_again()
-        if self.state == before:
-            self.state = before
-        return self.state is not before
-
-    @property
-    def for_page(self) -> dict[str, Any]:
-        """The state as an exported page has it: with a narrow picture, too, where the other one is
-        too wide for a phone."""
-        whole = self.whole
-        if not self._is_placed or not whole["svg"]:
-            return whole
-        return {**whole, **self._pictures(NARROW)}
-
-    @cached_property
-    def whole(self) -> dict[str, Any]:
-        """The state with its text twin."""
-        return {**self.state, "text": text_of(self.figure, self.state)}
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The graph of what was recorded, its code with the choices filled in."""
-        return as_read(self.recording, self.recording.graph)
-
-    @property
-    def sentence(self) -> str:
-        """What happened to the gradient, in one or two sentences."""
-        return str(self.state["sentence"])
-
-    @property
-    def tensors(self) -> dict[str, dict[str, str]]:
-        """The tensor table: name -> column -> what it says."""
-        rows = self.state["table"]
-        if "columns" in self.state:  # shown by groups
-            listed = table_rows(self.graph, self._left.figure.whole.cards)
-            rows = [row._asdict() for row in listed]
-        return {row["key"]: dict(zip(COLUMNS, row["cells"], strict=True)) for row in rows}
-
-    def perform(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
-        """Run the scenario, and keep what it records, prints and raises.
-
-        Args:
-            function: the scenario.
-            arguments: parameter -> value.
-
-        Raises:
-            BaseException: only what ends programs (an interrupt, an exit); it is kept as well.
-        """
-        printed = io.StringIO()
-        code = getattr(inspect.unwrap(function), "__code__", None)
-
-        def print_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
-            print(f"{category.__name__}: {message}", file=printed)
-
-        try:
-            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-                warnings.simplefilter("always")
-                warnings.showwarning = print_warning  # type: ignore[assignment]
-                with self.recording.look_into(getattr(function, "__globals__", {}), code):
-                    function(**arguments)
-        except BaseException as error:
-            self._failed(error, code)
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            self.printed = _shortened(printed.getvalue().rstrip())
-
-    def _failed(self, error: BaseException, code: CodeType | None) -> None:
-        """Keep an error's text and line; the error itself would hold tensors through its
-        traceback."""
-        kind = type(error).__name__
-        try:
-            text = f"{kind}: {error}".rstrip(": ")
-        except Exception:
-            text = say("live.unreadable_error", error=kind)
-        self.error = visible(text, 2000)
-        trace = error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code is code:
-                self.lines = (trace.tb_lineno,)
-            trace = trace.tb_next
 
 
 class Exploration(Fields):
@@ -415,7 +78,7 @@ class Exploration(Fields):
     ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._summaries = function, summaries
-        self._controls = _controls(function, abbreviations)
+        self._controls = controls_of(function, abbreviations)
         self._begin = ambient()  # sets back to now
         self._turns = Turns(self._take_turn)
         self._is_run_wanted = False  # else only its picture gets another width
@@ -428,7 +91,7 @@ class Exploration(Fields):
         self._setting: int | None = None  # thread that is setting several controls
         self._closed = False  # its panel: the cell that showed it was run again
         self._shown_in: object = None
-        self.code = _listing(function)
+        self.code = listing_of(function)
         self._listing = Listing(**self.code) if self.code else None
         for control in self._controls.values():
             control.widget.observe(self._changed, control.trait)
@@ -500,7 +163,7 @@ class Exploration(Fields):
     def _listed(self) -> dict[str, Any]:
         """The code for a page, with the most columns that each line has in any state, so that
         places do not hang on the state; and what the scenario's docstring asks of the reader."""
-        task = _task(self._function)
+        task = task_of(self._function)
         if not self.code:
             return task
         start = self._start
@@ -997,7 +660,7 @@ def explore(function: Any = None, /, *, summaries: bool = False, **abbreviations
 
     def explored(function: Callable[..., Any]) -> Exploration:
         exploration = Exploration(function, abbreviations, summaries=summaries)
-        if _kernel() is not None:
+        if kernel() is not None:
             exploration._ipython_display_()
         return exploration
 
@@ -1008,101 +671,3 @@ def missing() -> list[str]:
     """Return which packages live pictures need and are not installed."""
     needed = ("ipywidgets", "anywidget")
     return [name for name in needed if importlib.util.find_spec(name) is None]
-
-
-def _shortened(text: str) -> str:
-    """Return as much of a scenario's output as is shown, and say how much is not."""
-    if len(text) <= PRINTED:
-        return text
-    return f"{text[:PRINTED]}\n{say('live.more_printed', n=len(text) - PRINTED)}"
-
-
-def _kernel() -> Any:
-    """Return the notebook kernel that this process is; None where it is none."""
-    return getattr(shell(), "kernel", None)
-
-
-def _controls(function: Callable[..., Any], abbreviations: dict[str, Any]) -> dict[str, Control]:
-    """Make the control of each parameter of a scenario; refuse what cannot have one."""
-    others = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    expected = "an ordinary function (def scenario(…): …)"
-    if (
-        not callable(function)
-        or isinstance(function, type)
-        or any(is_other(function) for is_other in others)
-    ):
-        raise GradvizError(f"gv.explore got {given.shown(function)}; expected {expected}")
-    try:
-        parameters = inspect.signature(function).parameters
-    except Exception:  # a builtin, or a callable object whose own code is asked
-        raise GradvizError(
-            f"gv.explore got {given.shown(function)}, whose parameters are not known; expected"
-            f" {expected}"
-        ) from None
-    unknown = abbreviations.keys() - parameters.keys()
-    if unknown:
-        known = ", ".join(parameters) or "none"
-        raise GradvizError(
-            f"no parameter for {', '.join(sorted(unknown))}=; the function's parameters are:"
-            f" {known}"
-        )
-    controls = {}
-    for name, parameter in parameters.items():
-        default = NONE if parameter.default is parameter.empty else parameter.default
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise GradvizError(
-                f"parameter {parameter} cannot have a control; expected one that is called {name}=…"
-            )
-        if name in abbreviations:
-            controls[name] = make_control(name, abbreviations[name], default)
-        elif default is not NONE:
-            controls[name] = make_control(name, default)
-        else:
-            raise GradvizError(
-                f"parameter {name} has no control; give one, e.g. gv.explore({name}=[1, 2]), or a"
-                " default"
-            )
-    return controls
-
-
-def _filled_listing(written: Listing | None, filled: Filled | None) -> Listing | None:
-    """Return a listing with the choices filled in."""
-    if written is None or filled is None or not filled.lines:
-        return written
-    head = written.text.split("\n")[: filled.lines[0].number - written.first]
-    return written._replace(text="\n".join([*head, filled.text]))
-
-
-def _task(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the first paragraph of a scenario's docstring, and what of it is code; empty where it
-    has none."""
-    first = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
-    task = clear(backticked(" ".join(first.split())), TASK)
-    return {"task": {"text": str(task), "code": list(spans_of(task))}} if task else {}
-
-
-def _body(value: Any) -> tuple[str, frozenset[int]]:
-    """Return the file of a function, and its lines; no lines of anything else."""
-    code = getattr(value, "__code__", None)
-    if not isinstance(code, CodeType):
-        return "", frozenset()
-    lines = frozenset(line for *_, line in code.co_lines() if line is not None)
-    return display_name(code.co_filename), lines
-
-
-def _listing(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the source below the decorators, numbered as the recorded calls number it; empty
-    where there is none."""
-    try:
-        lines, first = inspect.getsourcelines(inspect.unwrap(function))
-        text = textwrap.dedent("".join(lines))
-        node = ast.parse(text).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return {}
-    if not isinstance(node, ast.FunctionDef):
-        return {}
-    return {
-        "text": "".join(text.splitlines(True)[node.lineno - 1 :]).rstrip(),
-        "first": max(first, 1) + node.lineno - 1,
-        "file": display_name(inspect.unwrap(function).__code__.co_filename),
-    }

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gradviz.graph.records import GradvizError
-from gradviz.live.explore import Exploration, Run
+from gradviz.live.explore import Exploration
+from gradviz.live.run import Run
 from gradviz.picture.inline import inline
 from gradviz.picture.render import render
 from gradviz.picture.table import COLUMNS

@@ -15,8 +15,10 @@ from weakref import WeakSet
 
 from gradviz.graph.records import GradvizError
 from gradviz.live import lifetime
-from gradviz.live.explore import Exploration, Run, Turns, missing
+from gradviz.live.explore import Exploration, missing
+from gradviz.live.run import Run
 from gradviz.live.still import VIEW, marked
+from gradviz.live.turns import Turns
 from gradviz.notebook.cells import brief, goals, step_plot, table, torchviz
 from gradviz.picture.state import told_in_state
 from gradviz.picture.together import Together

@@ -12,7 +12,7 @@ from witness.compared import Compared
 import gradviz as gv
 from gradviz.graph import preview
 from gradviz.graph.operations import Fate, Operations, Weight
-from gradviz.live import explore as exploring
+from gradviz.live.run import Run
 from gradviz.picture import cards, explaining, state, table
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Arrow, Box, Scene
@@ -249,14 +249,14 @@ def wrong_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wrong_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = exploring.Run._failed
+    right = Run._failed
 
-    def failed(run: exploring.Run, error: BaseException, code: Any) -> None:
+    def failed(run: Run, error: BaseException, code: Any) -> None:
         right(run, error, code)
         run.error = run.error.replace("RuntimeError", "ValueError")
         run.lines = (1,)
 
-    monkeypatch.setattr(exploring.Run, "_failed", failed)
+    monkeypatch.setattr(Run, "_failed", failed)
 
 
 MAKERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [

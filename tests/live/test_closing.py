@@ -49,7 +49,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
     shell = types.SimpleNamespace(kernel=kernel, execution_count=1)
     monkeypatch.setattr(lifetime, "shell", lambda: shell)
     monkeypatch.setattr(lifetime, "_shown", {})
-    monkeypatch.setattr(exploring, "_kernel", lambda: None)
+    monkeypatch.setattr(exploring, "kernel", lambda: None)
     return found
 
 

@@ -25,7 +25,9 @@ from gradviz import controls
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import GradvizError
 from gradviz.live import explore as exploring
-from gradviz.live.explore import Exploration, Turns, explore
+from gradviz.live import turns
+from gradviz.live.ambient import ambient
+from gradviz.live.explore import Exploration, explore
 
 
 def scenario(copy: Any, mode: Any, requires_grad: bool, k: int) -> Any:
@@ -263,13 +265,13 @@ def test_a_gpu_that_a_scenario_is_first_to_use_starts_each_run_alike(
         torch.cuda, "set_rng_state_all", lambda value: state.__setitem__(slice(None), value)
     )
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: state.__setitem__(0, seed))
-    restore = exploring.ambient()
+    restore = ambient()
     restore()
     assert state[0].tolist() == [0, 1, 2]  # not begun: not touched
     begun[0] = True
     restore()
     assert state == [torch.initial_seed()]
-    later = exploring.ambient()
+    later = ambient()
     state[0] = 5
     later()
     assert state == [torch.initial_seed()]
@@ -458,8 +460,8 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
     found = Loop()
-    monkeypatch.setattr(exploring, "HAND_OVER", 0.001)  # nobody turns the loop while a test clicks
-    monkeypatch.setattr(exploring, "_kernel", lambda: types.SimpleNamespace(io_loop=found))
+    monkeypatch.setattr(turns, "HAND_OVER", 0.001)  # nobody turns the loop while a test clicks
+    monkeypatch.setattr(turns, "kernel", lambda: types.SimpleNamespace(io_loop=found))
     monkeypatch.setattr(Exploration, "_ipython_display_", lambda self: None)
     return found
 
@@ -557,12 +559,12 @@ def test_threads_without_an_event_loop_never_run_at_once() -> None:
         threading.Event().wait(0.001)
         inside -= 1
 
-    turns, wanted = Turns(run), [0]
+    taking, wanted = turns.Turns(run), [0]
 
     def clicks() -> None:
         for _ in range(50):
             wanted.append(len(wanted))
-            turns.want()
+            taking.want()
 
     threads = [threading.Thread(target=clicks) for _ in range(4)]
     for thread in threads:

@@ -238,7 +238,7 @@ def test_in_a_notebook_a_cell_shows_it_once(
         return len(shown)
 
     assert run(CELL) == 0  # a terminal
-    monkeypatch.setattr(exploring, "_kernel", lambda: object())
+    monkeypatch.setattr(exploring, "kernel", lambda: object())
     assert run(CELL) == 1
     assert run(CELL + "scenario.set(k=2)") == 1
     assert run("scenario") == 1

@@ -13,7 +13,8 @@ import torch
 
 from gradviz import controls, record
 from gradviz.graph.records import SavedState
-from gradviz.live.explore import Exploration, Run, explore
+from gradviz.live.explore import Exploration, explore
+from gradviz.live.run import Run
 
 
 def freed() -> None:

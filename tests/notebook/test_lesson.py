@@ -20,7 +20,8 @@ import torch
 
 from gradviz import controls, lesson
 from gradviz.graph.records import GradvizError
-from gradviz.live.explore import Exploration, Run, explore
+from gradviz.live.explore import Exploration, explore
+from gradviz.live.run import Run
 from gradviz.notebook.lesson import Question, Wrong, question
 from gradviz.picture.scene import Scene
 from gradviz.recording import record

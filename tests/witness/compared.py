@@ -15,7 +15,7 @@ import torch
 
 from gradviz.graph.operations import VANISHING, Fate
 from gradviz.graph.records import Graph
-from gradviz.live import explore as exploring
+from gradviz.live.ambient import ambient
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Arrow, Card
 from witness import bare
@@ -51,7 +51,7 @@ class Compared:
 
     def bare(self, *around: contextlib.AbstractContextManager[Any]) -> tuple[str, int | None]:
         """Run the scenario as the panel does, without a recorder; what it raised, and where."""
-        restore = exploring.ambient()
+        restore = ambient()
         try:
             self.exploration._begin()
             torch.set_warn_always(True)
@@ -63,7 +63,7 @@ class Compared:
             restore()
 
     def witnesses(self) -> None:
-        restore = exploring.ambient()
+        restore = ambient()
         try:
             self.exploration._begin()
             torch.set_warn_always(True)
