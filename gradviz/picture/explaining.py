@@ -26,6 +26,7 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
+from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture import rows
 from gradviz.words.notes import note_text
 from gradviz.words.plain import shorten, visible
@@ -177,6 +178,7 @@ class _Teller:
         code: int = CODE,
     ) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
+        self.saved_tensors = SavedTensors(self.facts)
         self.listing, self.chars = listing, chars
 
     def sentences(self, error: str) -> Iterator[Sentence]:
@@ -310,11 +312,11 @@ class _Teller:
                         "summary.overwritten",
                         saved=self.saved_name(s),
                         code=self.behind(node),
-                        wrong_use=rows.wrong_use(self.facts, node, s),
+                        wrong_use=rows.wrong_use(self.saved_tensors, node, s),
                     )
                 elif s.state is SavedState.STALE:
                     yield self.stale(node, s)
-        if unsure := self.facts.unsure_of_node:
+        if unsure := self.saved_tensors.unsure_of_node:
             codes = list(dict.fromkeys(self.behind(self.graph.node[i]) for i in unsure))
             yield tell("summary.unsure", codes=several(codes))
 
@@ -331,7 +333,7 @@ class _Teller:
         else:
             end = tell("summary.stale_would_raise")
         code, what = self.behind(node), with_version(self.saved_name(saved), saved.saved_version)
-        write = self.facts.write_past(saved)
+        write = self.saved_tensors.write_past(saved)
         if write is None:
             return tell("summary.stale", code=code, saved=what, end=end)
         return tell("summary.stale_by", code=code, saved=what, writer=self.writer(write), end=end)
@@ -666,7 +668,7 @@ class _Teller:
         known."""
         edge = self.graph.tensor[tensor_id].gradient_edge
         met = self.facts.reachable([edge.node_id] if edge else [])
-        return any(u.node.id in met for u in self.facts.unsure_saved)
+        return any(u.node.id in met for u in self.saved_tensors.unsure)
 
     def passed(self) -> Iterator[str]:
         """Tell of a result whose gradient was not kept."""

@@ -22,6 +22,7 @@ from gradviz.graph.records import (
     SavedTensor,
     Tensor,
 )
+from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture.scene import Chart, Row
 from gradviz.words import spread
 from gradviz.words.speech import say, values_of
@@ -52,6 +53,7 @@ class RowWriter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
+        self.saved_tensors = SavedTensors(self.facts)
         # by the tensor that backward was called on
         self.refusals: dict[int, tuple[Backward, Raised]] = {}
         self.given_back: dict[int, list[str]] = {}  # what autograd.grad returned, by object
@@ -320,8 +322,9 @@ class RowWriter:
                 elif s.state is SavedState.FREED and node.id in self.facts.raised_at:
                     rows.append(Row("stale", say("row.freed", node=node.name)))
                     break
-            if unsure := [self.saved_name(s) for s in self.facts.unsure_of_node.get(node.id, ())]:
-                rows.append(Row("grad_fn", say("row.saved_unsure", node=node.name, saved=unsure)))
+            if unsure := self.saved_tensors.unsure_of_node.get(node.id):
+                names = [*map(self.saved_name, unsure)]
+                rows.append(Row("grad_fn", say("row.saved_unsure", node=node.name, saved=names)))
         return rows
 
     def saved_name(self, saved: SavedTensor) -> str:
@@ -334,8 +337,8 @@ class RowWriter:
     def fate(self, node: Node, saved: SavedTensor) -> str:
         """Tell what a write did to a saved tensor."""
         if saved.state is SavedState.OVERWRITTEN:
-            return say("row.overwritten", wrong_use=wrong_use(self.facts, node, saved))
-        now = self.facts.version_now(saved)
+            return say("row.overwritten", wrong_use=wrong_use(self.saved_tensors, node, saved))
+        now = self.saved_tensors.version_now(saved)
         return say("row.stale") if now is None else say("row.stale_now", version=now)
 
     def start(self, node_id: int) -> str:
@@ -598,9 +601,9 @@ def _sum(parts: list[str]) -> str:
     return listed if len(parts) <= LISTED else say("row.gradients_listed", n=len(parts), sum=listed)
 
 
-def wrong_use(facts: Facts, node: Node, saved: SavedTensor) -> str:
+def wrong_use(saved_tensors: SavedTensors, node: Node, saved: SavedTensor) -> str:
     """Tell what backward does with a saved tensor that was overwritten."""
-    return say(f"wrong_use.{facts.wrong_use(node, saved).name.lower()}")
+    return say(f"wrong_use.{saved_tensors.wrong_use(node, saved).name.lower()}")
 
 
 def _word(run: Backward) -> str:

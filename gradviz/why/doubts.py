@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
+from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.why.explanation import Explanation, fields_of
 from gradviz.why.paths import Paths
 from gradviz.words.notes import note_text
@@ -39,7 +40,9 @@ def doubts(paths: Paths, tensor_ids: Iterable[int] = ()) -> list[str]:
 
 def state_unread(paths: Paths, on_the_way: Set[int]) -> str:
     """Name the nodes whose saved tensors were used, and have a state that cannot be read."""
-    unsure = [u.node for u in paths.facts.unsure_saved if u.used and u.node.id in on_the_way]
+    unsure = [
+        u.node for u in SavedTensors(paths.facts).unsure if u.used and u.node.id in on_the_way
+    ]
     return say("doubt.state_unread", nodes=_named(paths.words, unsure)) if unsure else ""
 
 
@@ -157,7 +160,7 @@ def unspent(graph: Graph, roots: Iterable[int]) -> str:
     nothing speaks against it."""
     facts = Facts.of(graph)
     ran = {n for b in graph.backwards for n in (*b.ran, *facts.may_have_run(b))}
-    unsure = {u.node.id for u in facts.unsure_saved}
+    unsure = {u.node.id for u in SavedTensors(facts).unsure}
     unsure |= {n.id for n in graph.nodes if n.id in ran and _has(n, SavedState.UNKNOWN)}
     doubtful = facts.reachable(roots) & unsure
     nodes = [n for n in graph.nodes if n.id in doubtful]

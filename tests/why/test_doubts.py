@@ -17,6 +17,7 @@ import gradviz as gv
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Finding, Sure
 from gradviz.graph.records import Graph, SavedState
+from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture.explaining import summary
 from gradviz.watch import backward, cuts, torch_private
 from gradviz.why.doubts import doubted, so_far
@@ -182,7 +183,7 @@ def test_where_nothing_was_written_unknown_states_hide_nothing() -> None:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         loss = (x**2).sum()
         loss.backward()
-    assert Facts.of(rec.graph).unsure_saved == []
+    assert SavedTensors(Facts.of(rec.graph)).unsure == []
     assert rec.explain(x, loss).cause == "healthy"
 
 

@@ -10,9 +10,9 @@ from string import Formatter
 
 import pytest
 
-from gradviz.graph.facts import WrongUse
 from gradviz.graph.findings import OF_A_GRADIENT, Cause
 from gradviz.graph.records import CutReason, NoteKind, SavedState
+from gradviz.graph.saved_tensors import WrongUse
 from gradviz.picture import theme
 from gradviz.picture.table import COLUMNS
 from gradviz.watch.torch_private import Obstacle
