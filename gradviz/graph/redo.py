@@ -25,7 +25,7 @@ _BY_NAME = {
 }
 # they have a derivative, and it is zero everywhere
 _FLAT = frozenset("round floor ceil trunc sign sgn floor_divide heaviside fix".split())
-_DISCRETE = ("int", "uint", "bool")
+DISCRETE = ("int", "uint", "bool")
 _OFF = (CutReason.NO_GRAD, CutReason.NO_GRAD_WRITE, CutReason.INFERENCE_MODE)
 Key = tuple[object, ...]
 
@@ -100,7 +100,7 @@ def reason_to_cut(call: Call, output_id: int, facts: Facts) -> CutReason | None:
     if call.function in _BY_NAME:
         return _BY_NAME[call.function]
     dtype = facts.graph.tensor[output_id].dtype or ""
-    if dtype.startswith(_DISCRETE):
+    if dtype.startswith(DISCRETE):
         return _discrete(call, facts)
     if call.function in _FLAT:
         return CutReason.NOT_DIFFERENTIABLE
@@ -113,7 +113,7 @@ def _discrete(call: Call, facts: Facts) -> CutReason | None:
     """Return why whole numbers or bools that a call makes have no gradient; None where what it was
     given were such numbers already."""
     dtypes = [facts.graph.tensor[i].dtype or "" for i in call.inputs]
-    if dtypes and all(dtype.startswith(_DISCRETE) for dtype in dtypes):
+    if dtypes and all(dtype.startswith(DISCRETE) for dtype in dtypes):
         return None
     casts = call.function in ("to", "long", "int", "bool", "type", "byte", "short", "char")
     return CutReason.INTEGER_DTYPE if casts else CutReason.NOT_DIFFERENTIABLE

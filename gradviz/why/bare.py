@@ -400,7 +400,11 @@ def _of_trained_inputs(bare: Bare, told: Explanation | None) -> Explanation | No
     their gradient: an image that is optimized."""
     leaves = _leaves(bare) if told is not None and told.cause is Cause.FROZEN else []
     both = bare.ask(dict(bare.models), *leaves, *bare.losses) if leaves else None
-    return both if both is not None and both.cause is Cause.HEALTHY else told
+    held = held_by(of_kind(bare.names.values(), torch.optim.Optimizer))
+    of_trained = any(id(leaf) in held for leaf in leaves)
+    if both is None or both.cause is Cause.FROZEN:
+        return told
+    return both if of_trained or both.cause is Cause.HEALTHY else told
 
 
 def _of_leaves(bare: Bare) -> Explanation | None:

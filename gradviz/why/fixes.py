@@ -4,7 +4,8 @@ to the loss is walked again as if the cut were mended. Knows no torch."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Set
 
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
@@ -30,7 +31,7 @@ def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
         losses: ids of tensors; left out, those that backwards were called on.
     """
     facts = Facts.of(graph)
-    alone = fix_alone(cut, graph)
+    alone = _detach_elsewhere(cut, facts, {*losses}) or fix_alone(cut, graph)
     further = obstacles_after(cut, facts, losses) or []
     if not further:
         return alone
@@ -42,6 +43,37 @@ def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
     if len(further) > MOST:
         others.append(say("mend.more", n=len(further) - MOST))
     return say("mend.in_series", first=alone, others=others)
+
+
+def _detach_elsewhere(cut: Cut, facts: Facts, losses: Set[int]) -> str:
+    """Return where a detach() belongs whose result goes into several losses, each by a call of its
+    own, one of which may need it; "" where that is not so."""
+    graph = facts.graph
+    if cut.reason is not CutReason.DETACH or cut.output_id is None:
+        return ""
+    name = graph.tensor[cut.output_id].code_name or ""
+    places = _places_reading(cut.output_id, name, facts)
+    runs = [graph.call.get(b.call_id) for b in graph.backwards]
+    wanted = sum(1 << i for i, c in enumerate(runs) if c and not losses.isdisjoint(c.inputs[:1]))
+    if len(set(places.values())) < 2 or not any(bits & wanted for bits in places):
+        return ""
+    others = [place for bits, place in places.items() if not bits & wanted]
+    if others:
+        return say("mend.detach_elsewhere", name=name, place=others[0])
+    return say("mend.detach_in_one", name=name, places=[*places.values()])
+
+
+def _places_reading(tensor_id: int, name: str, facts: Facts) -> dict[int, str]:
+    """Return the statements that give a tensor by its name to what goes into losses: one for each
+    set of losses, by their bits."""
+    words, found = Words(facts.graph), dict[int, str]()
+    read = re.compile(rf"\b{re.escape(name)}\b")
+    for call in facts.calls_reading.get(tensor_id, ()) if name.isidentifier() else ():
+        bits = facts.goes_into(call.outputs[0]) if call.outputs else 0
+        frames = [f for f in (call.source.frames if call.source else ()) if read.search(f.code)]
+        if bits and frames:
+            found.setdefault(bits, words.frame(frames[-1]))
+    return found
 
 
 def as_cut(obstacle: Obstacle) -> Cut:

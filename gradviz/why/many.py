@@ -141,6 +141,7 @@ class Many:
         next_verdicts = sorted(e.verdict for _, e in others[0]) if others else []
         return first._replace(
             verdict=_verdict_on(group, self.gradients.words, [a.name for a, _ in self.told]),
+            mend=_mend_of(group, self.gradients.words),
             cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
             more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts[:1]),
             ruled_out=_by_all(group),
@@ -154,6 +155,15 @@ def _verdict_on(group: Told, words: Words, among: Sequence[str] = ()) -> str:
         return first.verdict
     names = pattern([a.name for a, _ in group], among)
     return worded(first.finding, words, group=names).verdict
+
+
+def _mend_of(group: Told, words: Words) -> str:
+    """Return what mends a group: that of the first does, but where each weight needs its own."""
+    first = group[0][1]
+    names = [asked.name for asked, _ in group if not asked.name.endswith("bias")]
+    if first.form != "both_zero" or len(names) < 2:
+        return first.mend
+    return worded(first.finding._replace(subject=pattern(names)), words).mend
 
 
 def _without_cancelled(trains: Told) -> Told:

@@ -11,6 +11,7 @@ from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.flow import End, Flow
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
+from gradviz.graph.redo import DISCRETE
 from gradviz.names.frames import is_of_literals, names_bound, names_kept, names_read
 from gradviz.why.explanation import Explanation, worded
 from gradviz.words.speech import say, several
@@ -249,11 +250,12 @@ class Paths:
         nothing speaks for it that they did."""
         first = min(cut.call_id for cut in cuts)
         unmade = self.unmade_in_loss(first)
+        floats = [t for t in unmade if not (t.dtype or "").startswith(DISCRETE)]
         return (
             self.back_by_code(cuts)
             or self.back_by_memory(cuts, unmade)
             or self.back_by_remaking(cuts)
-            or self.back_unseen(unmade)
+            or self.back_unseen(floats)
         )
 
     def back_by_code(self, cuts: Iterable[Cut]) -> WayBack | None:
@@ -265,9 +267,13 @@ class Paths:
 
     def back_by_memory(self, cuts: Iterable[Cut], unmade: Sequence[Tensor]) -> WayBack | None:
         """Return the tensor that no call returned, in the memory of what was cut off."""
-        results = (self.graph.tensor[c.output_id] for c in cuts if c.output_id is not None)
+        results = [self.graph.tensor[c.output_id] for c in cuts if c.output_id is not None]
         blocks = {t.storage_id for t in results} - {None}
-        twin = next((t for t in unmade if t.storage_id in blocks), None)
+        # wrapped: Variable(t.data, requires_grad=True)
+        leaves = (t for t in self.graph.tensors if t.is_leaf and t.requires_grad)
+        first = min((t.id for t in results), default=0)
+        wrapped = (t for t in leaves if t.id in self.flow.behind and t.id > first)
+        twin = next((t for t in (*unmade, *wrapped) if t.storage_id in blocks), None)
         if twin is None:
             return None
         what = say("path.same_memory", name=self.words.name(twin.id))

@@ -773,6 +773,9 @@ RULED_OUT = {
 # calls: why/messages.py
 MEND = {
     "detach": "leave detach() out where the gradient is wanted; clone() copies and stays connected.",
+    # where another loss reads the same result
+    "detach_elsewhere": "leave detach() out here, and write {name}.detach() in {place}: it belongs only where no gradient is wanted.",
+    "detach_in_one": "leave detach() out here, and write {name}.detach() in that one of these lines whose loss is not to train what is behind it: {places:list}.",
     "detach_in_place": "leave detach_() out where the gradient is wanted.",
     "data": "use the tensor itself instead of .data.",
     "data_set": "give the computed tensor to the function itself (F.linear, F.conv2d), or run the module with it by torch.func.functional_call(): a Parameter takes numbers only.",
@@ -2815,7 +2818,9 @@ IN_LOSSES = {
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
-    "values": "In a loss as a value only: {values:list}. No gradient{of} comes back through {n:it|them} to {leaves:few}. If that is wanted: leave {cutters:list} out there.",
+    "values": "In a loss as a value only: {values:list}. No gradient{of} comes back through {n:it|them} to {leaves:few}. If that is wanted: {mend}",
+    "leave_out": "leave {cutters:list} out there.",
+    "sample": "sample()",
     "values_of": " of {parts:list}",
     "dropout_kept": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. If that is an evaluation: {module}.eval() before it.",
     "twin": "{names} gets a gradient from {loss}, and no step uses it: no optimizer holds {target}. If that is a target of {other}, which is built alike: {value}.detach() ({place}) changes no other gradient, and saves the work.",
@@ -2910,6 +2915,8 @@ ACCOUNT = {
     "climbs": "{optimizer} was made with maximize=True ({places:list}): each of its steps goes up, so that the loss grows. If it is to fall: leave maximize out.",
     "hook_returns_nothing": "{hook} is put as a hook ({put}) and returns nothing, so that what it computes ({statement}, {place}) changes nothing. If it is to: return {value} there.",
     "hook_on_a_copy": "{code} puts the hook on a new tensor, which {function} made and which goes into no loss: it never runs. If it is to see the gradient of {source}: put it on {source} itself.",
+    "log_prob_without_minus": "{loss} is {log_prob} times what has no history, without a minus ({code}): each step makes what has a large factor less likely. If the factors are rewards, returns or advantages: -{log_prob}, or minus the sum.",
+    "prediction_remade": "{code} compares {first}, which was made of plain numbers (they left torch at {cut}), with {second}, which has a history: what learns is {second} alone. If {first} is the prediction: keep it a tensor of torch's, without detach() and numpy(), and detach {second}.",
     "minus_a_distance": "{loss} went from {first} to {last}: it is minus what {function} gives ({code}), which is never negative, so each step makes that larger. If it is to become small: leave the minus out.",
     "adds_the_gradient": "{loss} grew from {first} to {last}: {codes:list} adds a multiple of the gradient, and goes up with that. If it is to fall: -= there.",
     "mixed_by_a_view": "{call} makes [{after:commas}] of [{before:commas}]: {function} moves no dimension, it cuts the numbers up anew, and mixes those of different samples or places. To swap dimensions: permute({order:commas}).",
@@ -3061,6 +3068,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="All that the optimizers hold is frozen: {names}. No step moved anything.",
         why="requires_grad of {n:it|them} is False: {n:it gets|they get} no gradient, and a step passes by what has none.",
         mend="do not freeze {n:it|them}, or set requires_grad = True for {n:it|them} after the last line that does.",
+    ),
+    (Cause.NOT_MOVED, "only_frozen_beside"): Answer(
+        verdict="All that the optimizers hold is frozen: {names}. No step moved anything.",
+        why="{learning} {count:gets a gradient|get gradients}, and no optimizer that is known here holds {count:it|them}.",
+        mend="give an optimizer {learning}: make it when the model is complete, or add_param_group().",
     ),
     (Cause.NOT_MOVED, "holds_none"): Answer(
         verdict="{optimizers}'s next step will not move {names}: {optimizers} holds none of them.",

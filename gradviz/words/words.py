@@ -50,8 +50,11 @@ class Words:
 
     def _parameter_of(self, label: Label) -> str:
         """Return the path of the module whose parameter a tensor without a name is, or ""."""
-        is_leaf = label.tensor is not None and label.tensor.is_leaf and label.tensor.requires_grad
-        return (label.reader.module or "") if label.reader and is_leaf else ""
+        tensor, known = label.tensor, self.facts.of_modules
+        is_leaf = tensor is not None and tensor.is_leaf and tensor.requires_grad
+        if tensor is None or not is_leaf or (known and tensor.object_id not in known):
+            return ""
+        return (label.reader.module or "") if label.reader else ""
 
     def _phrase(self, label: Label) -> str:
         """Return what is known of a tensor that nothing in the code stands for."""

@@ -454,6 +454,29 @@ w = torch.ones(2, requires_grad=True)
 
 # --- cuts -----------------------------------------------------------------------------------------
 
+for asks, key in (("net, g_loss", "detach_elsewhere"), ("net, d_loss, g_loss", "detach_in_one")):
+    fix(
+        "cut/severed",
+        asks,
+        "net.weight.grad is not None",
+        """
+net, judge = nn.Linear(2, 2), nn.Linear(2, 1)
+fake = net(torch.ones(1, 2)).detach()
+d_loss = judge(fake).sum()
+d_loss.backward()
+g_loss = -judge(fake).sum()
+g_loss.backward()
+""",
+        (
+            "fake.detach()",
+            "2)).detach()",
+            "2))",
+            "d_loss = judge(fake)",
+            "d_loss = judge(fake.detach())",
+        ),
+        cut=key,
+    )
+
 for key, line, mended in (
     ("detach", "d = h.detach()", "d = h"),
     ("data", "d = h.data", "d = h"),
@@ -2393,6 +2416,20 @@ head(body(torch.ones(1, 2))).sum().backward()
 opt.step()
 """,
     ("do not freeze them", "p.requires_grad = False", "pass"),
+)
+fix(
+    "not_moved/only_frozen_beside",
+    "",
+    "not head.weight.equal(before)",
+    """
+body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+before = head.weight.detach().clone()
+body.requires_grad_(False)
+opt = torch.optim.SGD(body.parameters(), lr=0.1)
+head(body(torch.ones(1, 2))).sum().backward()
+opt.step()
+""",
+    ("give an optimizer", "SGD(body.", "SGD(head."),
 )
 fix(
     "not_moved/zero_rate",

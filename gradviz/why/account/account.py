@@ -34,6 +34,7 @@ from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
+from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
@@ -113,6 +114,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from beside_the_optimizer(case)
     yield from schedules_elsewhere(case)
     yield from hooks_in_vain(case.facts, words, case.statements)
+    yield from remade_predictions(case.facts, words)
     yield from _domains(case)
     yield from symmetric(case)
     yield from one_in_a_list(case)

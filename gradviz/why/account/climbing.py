@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Training, line_of
+from gradviz.names.frames import frames
 from gradviz.names.written import arguments_written, numbers_read
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import LINEAR, plain_name
+from gradviz.why.handed_on import LINEAR, TOGETHER, plain_name
 from gradviz.why.loss_rows import LossRow, loss_rows
 from gradviz.words.words import Words
 
@@ -37,6 +38,7 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
         words: what tensors and calls are called.
         training: what was done with gradients.
     """
+    yield from _rewards(facts, words)
     for row in loss_rows(facts):
         if len(row.values) < _LONG or not abs(row.values[-1]) > _FAR * abs(row.values[0]):
             continue
@@ -50,6 +52,47 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
             yield from _negated(facts, words, row, fields)
         else:
             yield from _by_hand(words, training, row, fields)
+
+
+def _rewards(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of a loss that is log-probabilities times plain numbers, with no minus between: a step
+    makes what has a large number less likely."""
+    for loss in facts.losses[-1:]:
+        if (found := _weighed(facts, loss)) is not None:
+            loss_name, factor = map(words.name, (loss, found.inputs[0]))
+            fields = {"loss": loss_name, "code": words.at(found), "log_prob": factor}
+            yield Remark(Weight.WEIGHTY, "log_prob_without_minus", fields, (found,))
+
+
+def _weighed(facts: Facts, tensor_id: int) -> Call | None:
+    """Return the call that multiplies log-probabilities by what has no history; None where the
+    loss is anything else besides, or a sign was turned on the way."""
+    weighing: Call | None = None
+    while (call := facts.maker.get(tensor_id)) is not None:
+        if _is_log_prob(call):
+            return weighing
+        of = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
+        function = plain_name(call.function)
+        if not of or (len(of) > 1 and function not in TOGETHER) or function not in LINEAR | _TIMES:
+            return None
+        constants = [i for i in call.inputs if i not in of]
+        if _turns_sign(call) or _are_negated(facts, constants):
+            return None
+        weighing = call if function in _TIMES and constants else weighing
+        tensor_id = of[0]
+    return None
+
+
+def _is_log_prob(call: Call) -> bool:
+    """Say whether the code of a call, or the statement around it, asks for a log-probability."""
+    statement = [frame.code for frame in frames(call)[:1]]
+    return any("log_prob(" in code for code in (code_of(call), *statement))
+
+
+def _are_negated(facts: Facts, tensor_ids: list[int]) -> bool:
+    """Say whether the sign of one of some tensors was turned when it was made."""
+    makers = [facts.maker.get(i) for i in tensor_ids]
+    return any(made is not None and _turns_sign(made) for made in makers)
 
 
 def _negated(facts: Facts, words: Words, row: LossRow, fields: dict[str, str]) -> Iterator[Remark]:

@@ -31,14 +31,16 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
 
     What stands in a plain list explains more than a fault that may be meant; that is told too.
     """
-    new = _in_none_of([*case.modules, *case.known_modules], case.never_written)
-    if not new:
-        return None
     places = {
         i: place
         for m in (*case.modules, *case.known_modules)
         for i, place in _in_plain_containers(m, case.called.get(id(m)) or type(m).__name__)
     }
+    every = case.leaves_never_written
+    states = {i: every[i] for i in every if i in case.never_written or i in places}
+    new = _in_none_of([*case.modules, *case.known_modules], states)
+    if not new:
+        return None
     names = _called(new, places, case)
     ids = [state.id for state in new.values()]
     lists = list(dict.fromkeys(places[i][1] for i in new if i in places))

@@ -9,6 +9,8 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.names.statements import freezes, source_of
 from gradviz.why.explanation import Explanation
 from gradviz.why.many import pattern
+from gradviz.why.rules.optimizers.optimizers import _learns
+from gradviz.why.rules.optimizers.replaced import replaced
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -28,12 +30,17 @@ def only_frozen(case: Case, found: Explanation) -> Explanation | None:
     held = case.held_by_any
     if not held or any(p.requires_grad for p in held.values()) or not case.graph.backwards:
         return None
+    if (new := replaced(case, found)) is not None:
+        return new
+    learning = [p for i, p in case.targets().items() if i not in held and _learns(p)]
     nodes = case.statements.nodes((ast.Assign, ast.Call))
     freezing = [source_of(file, node) for file, node in nodes if freezes(node)]
     return case.answer(
         Cause.NOT_MOVED,
-        "only_frozen",
+        "only_frozen_beside" if learning else "only_frozen",
         statements=dict.fromkeys(freezing),
         names=pattern([case.title(p, say("entry.a_parameter")) for p in held.values()]),
         n=len(held),
+        learning=pattern([case.title(p, say("entry.a_parameter")) for p in learning]),
+        count=len(learning),
     )

@@ -127,7 +127,14 @@ class Optimizers(Subjects):
 
     @cached_property
     def never_written(self) -> dict[int, Tensor]:
-        """The states of parameters that the loss reaches, and that no optimizer holds and no call
+        """Those of ``leaves_never_written`` that are parameters."""
+        live = self.reached_leaves(self.paths)
+        every = self.leaves_never_written
+        return {i: state for i, state in every.items() if _is_learning_parameter(live[i][0])}
+
+    @cached_property
+    def leaves_never_written(self) -> dict[int, Tensor]:
+        """The states of leaves that the loss reaches, and that no optimizer holds and no call
         wrote, where a step of the optimizers was recorded."""
         live = self.reached_leaves(self.paths)
         rewritten = self.facts.rewritten
@@ -137,7 +144,7 @@ class Optimizers(Subjects):
         return {
             i: state
             for i, (p, state) in live.items()
-            if i not in self.held_by_any and i not in stepped and _is_learning_parameter(p)
+            if i not in self.held_by_any and i not in stepped and _learns(p)
         }
 
     @cached_property

@@ -10,6 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
+from gradviz.names.position import callee_of
 from gradviz.names.statements import makes_parameter
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
@@ -20,6 +21,8 @@ from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
+
+_COPYING = ("deepcopy", "load")  # functions that give a model of its own
 
 
 def replaced(case: Case, found: Explanation) -> Explanation | None:
@@ -109,13 +112,23 @@ def _wraps_in_forward(node: ast.Assign) -> bool:
 
 
 def where_begun(case: Case, parameters: list[Any]) -> list[Source]:
-    """Return the lines in which parameters got their first numbers, as far as recorded."""
+    """Return the lines in which parameters got their first numbers, as far as recorded, or in which
+    what they belong to was copied or read from a file."""
     states = [case.recording.find(p) for p in parameters] if case.recording else []
     writes = case.facts.writes_by_object
     first = [writes.get(state.object_id, ())[:1] for state in states if state is not None]
     calls = [case.graph.call[e.call_id] for every in first for e in every]
     sources = [c.source for c in calls if c.source and c.bookkeeping]
-    return list(dict.fromkeys(sources))
+    return list(dict.fromkeys(sources)) or _where_copied(case, case.title(parameters[0], ""))
+
+
+def _where_copied(case: Case, path: str) -> list[Source]:
+    """Return the statements that give a part of a path what was copied or read from a file."""
+    parts, statements = path.split("."), case.statements
+    every = [pair for part in parts for pair in (*statements.sets(part), *statements.binds(part))]
+    return [
+        place for place, node in every if callee_of(getattr(node.value, "func", node)) in _COPYING
+    ]
 
 
 def _took_the_place(new: list[Any], old: list[Any], others_stay: bool) -> bool:

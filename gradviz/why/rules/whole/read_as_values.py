@@ -10,6 +10,7 @@ from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import pattern
+from gradviz.why.messages import in_sample
 from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.why.summands import Summands
 from gradviz.words.speech import say
@@ -35,7 +36,7 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
         say(
             "losses.value",
             name=case.graph.tensor[cut.input_id].code_name or words.name(cut.input_id),
-            cutter=reason_of(cut),
+            cutter=_cutter(case, cut),
             place=words.where(case.graph.call[cut.call_id]),
         )
         for cut in cuts
@@ -47,7 +48,7 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
         n=len(told),
         of=say("losses.values_of", parts=parts) if parts else "",
         leaves=[pattern(_kept_off(case, cuts))],
-        cutters=list(dict.fromkeys(map(reason_of, cuts))),
+        mend=_mend(case, cuts),
     )
     if any(_is_to_learn(case, cut) for cut in cuts):
         cutting = lines_of(case.graph.call[cut.call_id] for cut in cuts)
@@ -56,11 +57,25 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     return found._replace(more=(*found.more, line))
 
 
+def _cutter(case: Case, cut: Cut) -> str:
+    """Return what cut: the no_grad of a distribution's ``sample()`` is none of the user's."""
+    return say("losses.sample") if in_sample(cut, case.graph) else reason_of(cut)
+
+
+def _mend(case: Case, cuts: list[Cut]) -> str:
+    """Say what to write instead of some cuts."""
+    if all(in_sample(cut, case.graph) for cut in cuts):
+        return say("mend.sample")
+    return say("losses.leave_out", cutters=list(dict.fromkeys(_cutter(case, c) for c in cuts)))
+
+
 def _kept_off(case: Case, cuts: list[Cut]) -> list[str]:
     """Return the names of the leaves that some cuts keep off: of those that an optimizer has, where
     it has any."""
     held = set[int]().union(*case.held_objects)
-    leaves = [t for cut in cuts for t in case.facts.leaves_reached(cut.input_id)]
+    lines = {line_of(case.graph.call[cut.call_id]) for cut in cuts} - {None}
+    beside = [c for c in _cutting(case) if line_of(case.graph.call[c.call_id]) in lines]
+    leaves = [t for c in (*cuts, *beside) for t in case.facts.leaves_reached(c.input_id)]
     to_learn = [t for t in leaves if t.object_id in held] or leaves
     return list(dict.fromkeys(case.words.name(t.id) for t in to_learn))
 
@@ -77,13 +92,18 @@ def _parts_with(case: Case, cut: Cut) -> list[str]:
 def _cuts(case: Case) -> list[Cut]:
     """Return the cuts on the way to a loss that somebody wrote, and that keep leaves off; of one
     line the first."""
+    cuts = _cutting(case)
+    by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
+    return [*reversed([*by_line.values()])]
+
+
+def _cutting(case: Case) -> list[Cut]:
+    """Return all the cuts on the way to a loss that somebody wrote, and that keep leaves off."""
     facts = case.facts
     behind = facts.ancestors(facts.losses) if facts.losses else set()
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
-    cuts = [c for c in results if facts.leaves_reached(c.input_id)]
-    by_line = {line_of(call := case.graph.call[c.call_id]) or call.id: c for c in reversed(cuts)}
-    return [*reversed([*by_line.values()])]
+    return [c for c in results if facts.leaves_reached(c.input_id)]
 
 
 def _is_to_learn(case: Case, cut: Cut) -> bool:
