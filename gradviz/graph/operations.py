@@ -9,8 +9,7 @@ or that belongs to a module; it is known by the id of its tensor object.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import islice
@@ -19,10 +18,8 @@ from typing import NamedTuple
 from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Wrote
-from gradviz.graph.training import CLEARS, Did, Training
+from gradviz.graph.training import Training
 
-CUTS = 6  # first cuts on the ways of one parameter that are told at most
-LEFT = 3  # backwards that are remembered to have left a gradient
 # Below this norm, and not zero, a gradient counts as vanished: Adam's eps is 100 times larger.
 VANISHING = 1e-10
 
@@ -68,7 +65,6 @@ class Fate(Enum):
 
 HAS = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN)  # a gradient, whichever
 LOST = (Fate.NONE, Fate.UNREACHED)
-UNRECORDED = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 
 
 class Weight(NamedTuple):
@@ -171,7 +167,7 @@ class Operations:
                 both = zip(reads, sources, strict=True)
                 sources = tuple(self._latest(aside, i, source) for i, source in both)
             makers.add(makes, at)
-            if (written := self._aside(call)) is not None:
+            if (written := self.aside_of(call)) is not None:
                 aside[written.storage_id] = at
             yield Operation(at, call, reads, sources, makes)
             at += 1
@@ -271,7 +267,7 @@ class Operations:
         owners = [e for e in wrote if e.alias and tensor[e.before_id].storage_id not in storages]
         return bool(owners) and {*call.outputs} <= {e.after_id for e in wrote} | {*call.inputs}
 
-    def _aside(self, call: Call) -> Aside | None:
+    def aside_of(self, call: Call) -> Aside | None:
         """Return into what a call wrote tracked values through ``.data`` or a detached name of
         another tensor; None: it did not."""
         for wrote in self.facts.writes_by_call.get(call.id, ()):
@@ -282,9 +278,6 @@ class Operations:
                 reason = CutReason.DATA if maker.function == "data" else CutReason.DETACH
                 return Aside(self.graph.tensor[wrote.after_id].storage_id, reason)
         return None
-
-    def _is_constant_in(self, storage: int | None, tensor_id: int) -> bool:
-        return self.graph.tensor[tensor_id].storage_id == storage and not self.is_tracked(tensor_id)
 
     def source_of(self, tensor_id: int) -> int | None:
         """Return the operation that made a state; None for a leaf, or what is older."""
@@ -485,7 +478,7 @@ class Operations:
     def _read_leaves(self) -> Iterator[int]:
         """Go through the states of leaves that require grad and that an operation read, or a copy
         of their values that left torch."""
-        copied = (cut.input_id for cut in self._all_copied_out)
+        copied = (cut.input_id for cut in self.copied_out)
         for i in (*(i for op in self.all for i in op.reads), *copied):
             state = self.graph.tensor[i]
             is_leaf = state.is_leaf and state.requires_grad
@@ -627,28 +620,7 @@ class Operations:
     def _arrivals_at(self) -> dict[int, list[tuple[int, int, int]]]:
         return grouped((key[1], key) for key in self.arrived)
 
-    # --- causes -----------------------------------------------------------------------------------
-
-    @cached_property
-    def causes_of(self) -> dict[int, tuple[Cut, ...]]:
-        """The first cuts on the ways of a parameter that gets no gradient, by the id of its object.
-
-        Where some of them fed a loss, the others are left out; so are those before a loss that was
-        there to train other models. A parameter that no operation read, or whose values no loss
-        used, has none.
-        """
-        found = {}
-        for object_id, weight in self.weight.items():
-            if weight.fate not in LOST:
-                continue
-            met = [cut for at in self.uses.get(object_id, ()) for cut in self._from(at, object_id)]
-            met += self._leaf_copied_out.get(object_id, ())
-            if self.is_only_averaged(weight):
-                continue  # no module that has it was called
-            if cuts := self._gravest(self._without_meant(met, weight)):
-                # A rollout is no first cause where values were used with gradients recorded, too.
-                found[object_id] = tuple(sorted(cuts, key=lambda cut: cut.reason in UNRECORDED))
-        return found
+    # --- beside the losses ------------------------------------------------------------------------
 
     def is_only_averaged(self, weight: Weight) -> bool:
         """Say whether a parameter of a module was read outside of modules alone, where no gradient
@@ -659,113 +631,13 @@ class Operations:
         outside = all(op.call.module_call is None for op in ops)
         return weight.module_id is not None and bool(ops) and is_aside and outside
 
-    def _without_meant(self, cuts: list[Cut], weight: Weight) -> list[Cut]:
-        """Leave out the cuts before losses that trained other models alone: an optimizer stepped
-        with what their backwards sent, and nothing of the parameter's model was among it, as where
-        a discriminator learns from what a generator made. All stay where no other is left."""
-        others = [cut for cut in cuts if not self._trained_others(cut, weight)]
-        return others or cuts
-
-    def _trained_others(self, cut: Cut, weight: Weight) -> bool:
-        """Say whether what is behind a cut went into losses alone that trained other models."""
-        if cut.output_id is None or weight.module_id is None:
-            return False
-        into = self.facts.goes_into(cut.output_id)
-        runs = [b.run for k, b in enumerate(self.graph.backwards) if into >> k & 1]
-        trained = [self._trained_by.get(run, set()) for run in runs]
-        return bool(runs) and all(some and weight.module_id not in some for some in trained)
-
-    @cached_property
-    def _trained_by(self) -> dict[int, set[int]]:
-        """The root modules in which a step moved parameters by what a backward sent, by its run."""
-        found: dict[int, set[int]] = {}
-        for object_id, moments in self.gradients_used.moments.items():
-            weight, run = self.weight.get(object_id), None
-            if weight is None or weight.module_id is None:
-                continue
-            for moment in moments:
-                if moment.did is Did.ADDED:
-                    run = moment.run
-                elif moment.did is Did.STEPPED and run is not None:
-                    found.setdefault(run, set()).add(weight.module_id)
-        return found
-
     @cached_property
     def gradients_used(self) -> Training:
         """What was done with the gradients; which tensors are gradients is not known here."""
         return Training(self.facts, {})
 
     @cached_property
-    def added_to(self) -> dict[tuple[int, int], tuple[int, ...]]:
-        """The last backwards before a backward whose gradients were in ``.grad`` when it added its
-        own, by the id of the parameter's object and its run. None is told where a call wrote zeros
-        to some memory in between: that may have been the gradient's."""
-        found: dict[tuple[int, int], tuple[int, ...]] = {}
-        for object_id, moments in self.gradients_used.moments.items():
-            left: tuple[int, ...] = ()
-            since = 0
-            for moment in moments:
-                if moment.did is Did.CLEARED:
-                    left = ()
-                elif moment.did is Did.ADDED and moment.run is not None:
-                    if not moment.onto or self._wrote_zeros(since, moment.call.id):
-                        left = ()
-                    if left:
-                        found[object_id, moment.run] = left
-                    left, since = (*left[1 - LEFT :], moment.run), moment.call.id
-        return found
-
-    def _wrote_zeros(self, since: int, until: int) -> bool:
-        """Say whether a call between two others wrote zeros to memory."""
-        at = bisect_right(self._zeroing, since)
-        return at < len(self._zeroing) and self._zeroing[at] < until
-
-    @cached_property
-    def _zeroing(self) -> list[int]:
-        return [call.id for call in self.graph.calls if call.function in CLEARS]
-
-    @cached_property
-    def cause_of(self) -> dict[int, Cut]:
-        """The first of those, by the id of the parameter's object."""
-        return {object_id: cuts[0] for object_id, cuts in self.causes_of.items()}
-
-    def _from(self, at: int, object_id: int) -> tuple[Cut, ...]:
-        """Find the first cuts on the ways of a parameter that this operation reads."""
-        op = self.all[at]
-        states = [i for i in op.reads if self.graph.tensor[i].object_id == object_id]
-        here = [self.facts.cut_of.get((op.call.id, i)) for i in states]
-        cuts = tuple(cut for cut in here if cut and cut.reason is not CutReason.FLAG_OFF)
-        return cuts or self._cuts_ahead[at]
-
-    @cached_property
-    def _cuts_ahead(self) -> list[tuple[Cut, ...]]:
-        """For each operation, the first cuts that its results meet, on any way."""
-        ahead: list[tuple[Cut, ...]] = [()] * len(self.all)
-        for op in reversed(self.all):
-            met = list(self._copied_out.get(op.at, ()))
-            if op.at in self.left_behind:
-                met.append(self.left_behind[op.at])
-            for user in self.users[op.at]:
-                if op.at not in self.left_behind or user not in self.feeding:
-                    met += self._cuts_between(op, self.all[user]) or ahead[user]
-            ahead[op.at] = self._gravest(met)
-        return ahead
-
-    @cached_property
-    def _copied_out(self) -> dict[int, list[Cut]]:
-        """The cuts by which values left torch, by the operation that made them."""
-        pairs = ((self.source_of(cut.input_id), cut) for cut in self._all_copied_out)
-        return grouped((at, cut) for at, cut in pairs if at is not None)
-
-    @cached_property
-    def _leaf_copied_out(self) -> dict[int, list[Cut]]:
-        """The cuts by which the values of leaves left torch, by the id of the leaf's object."""
-        tensor = self.graph.tensor
-        cuts = (c for c in self._all_copied_out if self.source_of(c.input_id) is None)
-        return grouped((tensor[cut.input_id].object_id, cut) for cut in cuts)
-
-    @cached_property
-    def _all_copied_out(self) -> list[Cut]:
+    def copied_out(self) -> list[Cut]:
         """The cuts by which values left torch: no operation made a tensor of them."""
         return [
             cut
@@ -774,105 +646,12 @@ class Operations:
         ]
 
     @cached_property
-    def left_behind(self) -> dict[int, Cut]:
-        """Where a loss used only such results of an operation as carry no gradient, though another
-        one does: the indices of ``topk``, without its values. By the operation's place, as the cut
-        that it is for what it read."""
-        found = {**self.written_aside}
-        for op in self.all:
-            left = self._results_without_gradient(op)
-            users = (self.all[user] for user in self.users[op.at] if user in self.feeding)
-            used = {i for user in users for i in user.reads if self.source_of(i) == op.at}
-            if left and used and used <= left:
-                source = next(i for i in op.reads if self.is_tracked(i))
-                found[op.at] = Cut(op.call.id, source, min(used), CutReason.INTEGER_DTYPE)
-        return found
-
-    @cached_property
-    def written_aside(self) -> dict[int, Cut]:
-        """Where tracked values went into a tensor through ``.data`` or a detached name of it, and
-        were read under its own, by the operation's place: as the cut that it is."""
-        found = {}
-        for op in self.all:
-            aside = self._aside(op.call)
-            if aside is None:
-                continue
-            into, users = aside.storage_id, (self.all[user] for user in self.users[op.at])
-            used = {i for user in users for i in user.reads if self._is_constant_in(into, i)}
-            if used:
-                source = next(i for i in op.reads if self.is_tracked(i))
-                found[op.at] = Cut(op.call.id, source, min(used), aside.reason)
-        return found
-
-    def _results_without_gradient(self, op: Operation) -> set[int]:
-        """List the results of an operation that carry no gradient, where others of it do; none,
-        where it wrote, or made a loss."""
-        if op.call.id in self.facts.writes_by_call or op.at in self.starts:
-            return set()
-        results = {i for i in op.call.outputs if i in op.makes}
-        left = {i for i in results if not self.is_tracked(i)}
-        return left if left < results and any(map(self.is_tracked, op.reads)) else set()
-
-    def _gravest(self, met: Iterable[Cut]) -> tuple[Cut, ...]:
-        """Return the cuts that fed a loss, or else all, in order; a few of many."""
-        cuts = sorted(set(met), key=self._gravity)
-        feeding = [cut for cut in cuts if not self._gravity(cut)[0]]
-        return tuple((feeding or cuts)[:CUTS])
-
-    @cached_property
     def dead_end(self) -> list[int]:
         """For each operation, the last one that its values went into."""
         ends = list(range(len(self.all)))
         for op in reversed(self.all):
             ends[op.at] = max((ends[user] for user in self.users[op.at]), default=op.at)
         return ends
-
-    def cuts_behind(self, cuts: Sequence[Cut], same: Callable[[Cut], bool]) -> list[Cut]:
-        """List the next cuts on the ways from some cuts to a loss, where every way meets one.
-
-        Args:
-            cuts: where the ways begin.
-            same: whether a cut is mended with these.
-
-        Returns:
-            The cuts, in order. None where some way leads to a loss, or where something else may end
-            it: a stretch where no gradient is recorded.
-        """
-        found: dict[Cut, None] = {}
-        todo = [self.of_call[cut.call_id] for cut in cuts if cut.call_id in self.of_call]
-        seen = {*todo}
-        while todo:
-            at = todo.pop()
-            if at in self.starts:
-                return []
-            for user in self.users[at]:
-                between = self._cuts_between(self.all[at], self.all[user])
-                ahead = [cut for cut in between if not same(cut)]
-                if user not in self.feeding or user in seen:
-                    continue
-                if ahead:
-                    found.update(dict.fromkeys(ahead))
-                elif not between and not self.all[user].call.grad_mode:
-                    return []
-                else:
-                    seen.add(user)
-                    todo.append(user)
-        return sorted(found, key=self._gravity)
-
-    def _cuts_between(self, maker: Operation, user: Operation) -> list[Cut]:
-        """List the cuts by which an operation separated what another one made."""
-        return [
-            cut
-            for i, source in zip(user.reads, user.sources, strict=True)
-            if source == maker.at
-            and (cut := self.facts.cut_of.get((user.call.id, i))) is not None
-            and cut.reason is not CutReason.FLAG_OFF
-        ]
-
-    def _gravity(self, cut: Cut) -> tuple[bool, int]:
-        """Order cuts: what fed a loss comes first, then what was called first."""
-        at = self.of_call.get(cut.call_id)
-        return at not in self.feeding, cut.call_id
 
     def should_get(self, weight: Weight) -> bool:
         """Say whether a gradient is missed: an optimizer has the parameter, or, where none is

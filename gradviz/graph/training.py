@@ -4,6 +4,7 @@ which call cleared or changed it. Knows no torch."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
@@ -19,6 +20,7 @@ STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 _FLAGS = ("requires_grad", "requires_grad_", "detach_", "retain_grad")
 CLEARS = ("zero_", "_foreach_zero_")
 _ZERO_WRITTEN = re.compile(r"\*= ?0(\.0*)?$|\b(fill_|mul_)\(0(\.0*)?\)$")
+LEFT = 3  # backwards that are remembered to have left a gradient
 # how far back it is looked for the gradient in what a parameter is written with by hand
 _CALLS_BACK = 16
 
@@ -271,6 +273,36 @@ class Training:
                     open_runs = {}
             used.update(open_runs)
         return {run: call for run, call in cleared.items() if run not in used}
+
+    @cached_property
+    def added_to(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The last backwards before a backward whose gradients were in ``.grad`` when it added its
+        own, by the id of the parameter's object and its run. None is told where a call wrote zeros
+        to some memory in between: that may have been the gradient's."""
+        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for object_id, moments in self.moments.items():
+            left: tuple[int, ...] = ()
+            since = 0
+            for moment in moments:
+                if moment.did is Did.CLEARED:
+                    left = ()
+                elif moment.did is Did.ADDED and moment.run is not None:
+                    if not moment.onto or self._wrote_zeros(since, moment.call.id):
+                        left = ()
+                    if left:
+                        found[object_id, moment.run] = left
+                    left, since = (*left[1 - LEFT :], moment.run), moment.call.id
+        return found
+
+    def _wrote_zeros(self, since: int, until: int) -> bool:
+        """Say whether a call between two others wrote zeros to memory."""
+        at = bisect_right(self._zeroing, since)
+        return at < len(self._zeroing) and self._zeroing[at] < until
+
+    @cached_property
+    def _zeroing(self) -> list[int]:
+        """The ids of the calls that wrote zeros, in order."""
+        return [call.id for call in self.graph.calls if call.function in CLEARS]
 
 
 class Pile(NamedTuple):

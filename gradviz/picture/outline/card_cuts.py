@@ -31,7 +31,7 @@ class CardCuts:
         """Which parameters lost their gradient by a cut, of those that should get one, by the ids
         of their objects. Where several cuts stand side by side, each of them costs it."""
         found: dict[Cut, set[int]] = {}
-        for object_id, cuts in self.operations.causes_of.items():
+        for object_id, cuts in self.expansion.first_cuts.causes_of.items():
             if self.operations.should_get(self.operations.weight[object_id]):
                 for cut in cuts:
                     found.setdefault(cut, set()).add(object_id)

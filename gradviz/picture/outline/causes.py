@@ -41,7 +41,7 @@ class Causes:
 
     def cut_of(self, weight: Weight) -> Cut | None:
         """Return the first cut on the way of a parameter that lost its gradient by one."""
-        return self.operations.cause_of.get(id_of(weight))
+        return self.expansion.first_cuts.cause_of.get(id_of(weight))
 
     def key(self, weight: Weight) -> Hashable:
         """Return what parameters have in common that lost their gradient by one cause: the line of
@@ -135,7 +135,7 @@ class Causes:
 
     def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell of another cut that all of these parameters meet first on another way."""
-        met = [self.operations.causes_of.get(id_of(w), ()) for w in weights]
+        met = [self.expansion.first_cuts.causes_of.get(id_of(w), ()) for w in weights]
         others = {self.mark(cut): cut for cut in reversed(met[0])}
         for cuts in met:
             here = {self.mark(cut) for cut in cuts} - {self.mark(cuts[0])} if cuts else set()
@@ -204,7 +204,7 @@ class Causes:
         if not cuts:
             return ()
         mark = self.mark(cuts[0])
-        behind = self.operations.cuts_behind(cuts, lambda cut: self.mark(cut) == mark)
+        behind = self.expansion.first_cuts.behind(cuts, lambda cut: self.mark(cut) == mark)
         if not behind:
             return ()
         return Span(say("outline.cut_again")), *self.cut(behind[:1])

@@ -236,7 +236,7 @@ class Heading:
     def _added_to(self, weights: list[Weight], run: int) -> list[str]:
         """Name the other losses whose gradients were still in ``.grad`` of all of these parameters
         that got one in a run, so that it was added to them."""
-        onto = self.operations.added_to
+        onto = self.operations.gradients_used.added_to
         runs = [onto.get((id_of(w), run), ()) for w in weights if self._got_in(w, run)]
         if len(set(runs)) != 1:
             return []

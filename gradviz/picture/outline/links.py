@@ -219,7 +219,7 @@ class Links:
         """Return the cut of a result that carries no gradient, where a loss used no other one of
         its operation."""
         is_tracked = self.operations.is_tracked(tensor_id)
-        return None if is_tracked else self.operations.left_behind.get(source)
+        return None if is_tracked else self.expansion.first_cuts.left_behind.get(source)
 
     def _add_gradients(self, found: dict[Pair, Link]) -> None:
         leaf = {

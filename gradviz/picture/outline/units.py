@@ -16,6 +16,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from gradviz.graph.fading import Fading
+from gradviz.graph.first_cuts import FirstCuts
 from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
@@ -161,10 +162,15 @@ class Expansion:
             at = self.operations.of_call.get(cut.call_id)
             if at is not None and at in self.operations.feeding:
                 table.setdefault(at, []).append(cut)
-        for at, cut in self.operations.written_aside.items():
+        for at, cut in self.first_cuts.written_aside.items():
             if at in self.operations.feeding:
                 table.setdefault(at, []).append(cut)
         return table
+
+    @cached_property
+    def first_cuts(self) -> FirstCuts:
+        """Why parameters get no gradient."""
+        return FirstCuts(self.operations)
 
     @cached_property
     def fading(self) -> Fading:
@@ -289,7 +295,7 @@ class Expansion:
     @cached_property
     def _costly(self) -> set[Cut]:
         """The cuts that cost a parameter its gradient."""
-        return {cut for cuts in self.operations.causes_of.values() for cut in cuts}
+        return {cut for cuts in self.first_cuts.causes_of.values() for cut in cuts}
 
     def _is_uneven(self, call_id: int) -> bool:
         """Say whether some modules below a call get gradients and others beside them none. Of an
@@ -321,7 +327,7 @@ class Expansion:
         object_id = -1 if weight.object_id is None else weight.object_id
         uses = self.operations.uses.get(object_id, ())
         here = [self.operations.all[at] for at in uses if at in ops]
-        cuts = self.operations.causes_of.get(object_id, ())
+        cuts = self.first_cuts.causes_of.get(object_id, ())
         if not here or not all(map(self.is_quiet, here)):
             return True
         if len(here) == len(uses):
