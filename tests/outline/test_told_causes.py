@@ -8,6 +8,8 @@ from drawn import Drawn, drawn
 from model_scripts import MARKER
 from svg_text import Picture
 
+import gradviz as gv
+
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
 
 
@@ -281,3 +283,40 @@ def test_a_parameter_that_is_cut_on_one_of_two_ways_lost_nothing_and_is_told(sta
 def test_what_is_computed_after_a_cut_has_a_card_where_it_is_more_than_a_few_steps() -> None:
     picture = of(CUT_LEAF, LONG_WAY.format(start="a.detach()", end="h + a"))
     assert any("×66" in text for text in told(picture))
+
+
+ACCUMULATED = """
+net = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), 0.01)
+@torch.no_grad()
+def features(x):
+    return net[:2](x)
+"""
+ACCUMULATING = """
+for i in range(8):
+    loss = net[2:](features(torch.randn(4, 10))).pow(2).mean()
+    if i == 0:
+        loss = loss * torch.ones(())
+    loss.backward()
+    if i % 4 == 3:
+        opt.step()
+        opt.zero_grad()
+"""
+
+
+def test_what_no_grad_takes_in_every_round_gets_its_gradient_from_no_other_call() -> None:
+    text = gv.Figure(of(ACCUMULATED, ACCUMULATING).graph).text
+    assert "✗ 0 of 2 params get a gradient" in text
+    assert "another call" not in text
+    assert "✓ 2 of 2" not in text.replace("Linear  2 of 2 ✓", "")
+
+
+def test_a_sparse_gradient_that_cannot_be_measured_has_no_norm() -> None:
+    setup = (
+        "net = nn.Sequential(nn.Embedding(5, 6, sparse=True), nn.Linear(6, 6), nn.ReLU(),"
+        " nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))\nk = torch.tensor([1, 2, 2])"
+    )
+    step = "for _ in range(2):\n    loss = net(k).pow(2).mean()\n    loss.backward()"
+    text = gv.Figure(of(setup, step).graph).text
+    assert "✓ 1 of 1 from loss\n" in text
+    assert "nan" not in text

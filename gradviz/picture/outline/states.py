@@ -36,7 +36,7 @@ class State(NamedTuple):
 
     all: list[Weight]
     here: list[Weight]  # got one from this card
-    elsewhere: list[Weight]  # got one, and not from here
+    elsewhere: list[Weight]  # got or lost one, and not here
     zero: list[Weight]  # got zeros alone
     vanished: list[Weight]  # got next to nothing
     nan: list[Weight]
@@ -325,10 +325,11 @@ class States:
         return say("outline.none_each", total=len(state.all) // n)
 
     def _elsewhere_rows(self, unit: Unit, state: State, total: int) -> list[Row]:
-        """Tell of parameters that get a gradient through another card alone."""
+        """Tell of parameters that get or lose a gradient through another card alone."""
         n = len(state.elsewhere)
         rows = [Row(Tone.LOST, (Span(say("outline.not_through_here")),), "", Rail.NONE)]
-        if self._shared_call(unit):
+        is_lost = all(weight.fate not in HAS for weight in state.elsewhere)
+        if is_lost or self._shared_call(unit):
             return [
                 Row(Tone.OFF, (Span(say("outline.none_from_call", n=n, total=total)),), "", Rail.NO)
             ]
@@ -415,8 +416,9 @@ class States:
                 continue
             loss = self.loss_name(run)
             text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
-            norm = figure(root_of_squares(norms))
-            found.append(Row(Tone.GETS, (Span(text),), norm, Rail.COMES))
+            measured = [norm for norm in norms if not math.isnan(norm)]  # a sparse one is not
+            right = figure(root_of_squares(measured)) if measured else ""
+            found.append(Row(Tone.GETS, (Span(text),), right, Rail.COMES))
         fed = self._fed(unit)
         lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):

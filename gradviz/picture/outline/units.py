@@ -334,7 +334,13 @@ class Expansion:
             return bool(cuts) or any(op.at in self.operations.feeding for op in here)
         if cuts and cuts[0].reason not in QUIET:
             return False
-        return any(self.operations.of_call.get(cut.call_id) in ops for cut in cuts)
+        lines = {op.call.source for op in here}  # of a loop, the cuts of some rounds are told
+        at_cuts = [self.operations.of_call.get(cut.call_id) for cut in cuts]
+        return any(
+            at in ops or self.operations.all[at].call.source in lines
+            for at in at_cuts
+            if at is not None
+        )
 
     # --- what was asked for -----------------------------------------------------------------------
 
