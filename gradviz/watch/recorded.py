@@ -238,6 +238,11 @@ class Recorded:
         rows = [map(now.tensor_of, held) for held in list(self._recorder.modules.stepped.values())]
         return [{t.object_id for t in row if t is not None} for row in rows]
 
+    def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Say whether a living optimizer stepped in the recorded code."""
+        stepped = list(self._recorder.modules.stepped)
+        return any(known() is optimizer for known in stepped)
+
     def handed_out(self) -> dict[int, tuple[str, int]]:
         """Return the blocks of memory that numpy, or an address, gave others than torch to write:
         the last call that handed each out, and how many backwards were over by then."""

@@ -41,6 +41,7 @@ from gradviz.why.rules.whole.case import Case
 from gradviz.why.snapshots import used_as_it_was
 from gradviz.why.subjects import (
     apart,
+    cut_off_before,
     held_by,
     leaves_behind,
     leaves_of,
@@ -632,8 +633,9 @@ def models_at_work(
     meant to learn. Where nothing is left of them it may be about any.
     """
     models = _outermost_modules(names)
-    at_work = _modules_at_work(models, recording)
-    held = held_by([o for o in names.values() if isinstance(o, torch.optim.Optimizer)]).keys()
+    optimizers = [o for o in names.values() if isinstance(o, torch.optim.Optimizer)]
+    at_work = _modules_at_work(models, optimizers, recording)
+    held = held_by(optimizers).keys()
     at_work = _without_bystanders(at_work, held, recording)
     needs_recorded = recording and loss is not None
     models = at_work if needs_recorded else at_work or models
@@ -655,14 +657,19 @@ def _outermost_modules(names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: modules[name] for name in name_of.values()}
 
 
-def _modules_at_work(models: dict[str, Any], recording: Recorded | None) -> dict[str, Any]:
-    """Return the modules whose parameters a recording saw."""
+def _modules_at_work(
+    models: dict[str, Any], optimizers: Sequence[Any], recording: Recorded | None
+) -> dict[str, Any]:
+    """Return the modules whose parameters a recording saw, or that an optimizer was to step though
+    what they had made before was cut off."""
     if not recording:
         return {}
+    stepped = held_by([o for o in optimizers if recording.has_stepped(o)]).keys()
+    missed = stepped & cut_off_before(recording).keys()
     return {
         name: model
         for name, model in models.items()
-        if any(recording.find(parameter) is not None for parameter in model.parameters())
+        if any(id(p) in missed or recording.find(p) is not None for p in model.parameters())
     }
 
 

@@ -63,6 +63,7 @@ class Asked(NamedTuple):
     storage_id: int | None = None  # of its memory in the graph, where only that was met
     hooked: bool = False  # register_hook
     dtype: str = ""
+    older: tuple[int, ...] = ()  # what was computed from it before the recording, and cut off in it
 
 
 class Paths:

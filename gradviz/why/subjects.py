@@ -16,7 +16,7 @@ import torch
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, Graph, Source, Tensor
+from gradviz.graph.records import Call, Cut, Graph, NodeKind, Source, Tensor
 from gradviz.names.frames import names_read
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
@@ -260,9 +260,17 @@ class Subjects:
         given = set(map(id, self.given))
         if not given.isdisjoint(id(t) for t, _ in recording.looked_at()):
             return True
+        if not given.isdisjoint(self.cut_off_before):
+            return True
         own = [parameters_of(module) for module in self.known_modules]
         every = [p for row in own if not given.isdisjoint(map(id, row)) for p in row]
         return any(recording.find(p) is not None for p in every)
+
+    @cached_property
+    def cut_off_before(self) -> dict[int, tuple[int, ...]]:
+        """The results that are older than the recording and that a recorded call cut off, by the
+        identity of each leaf that they were computed from: their ids in the graph."""
+        return cut_off_before(self.given_recording) if self.given_recording else {}
 
     @property
     def has_unused_recording(self) -> bool:
@@ -377,6 +385,7 @@ class Subjects:
             storage_id=self.recording.memory_of(t) if self.recording else None,
             hooked=torch_private.has_hooks(t),
             dtype=str(t.dtype).removeprefix("torch."),
+            older=self.cut_off_before.get(id(t), ()) if self.recording else (),
         )
 
     def zeros(self, asked: list[Asked]) -> tuple[set[int], set[int]]:
@@ -520,6 +529,29 @@ def leaves_behind(loss: Any) -> list[Any]:
     """Return the leaves that a backward from this loss would reach."""
     root = read(lambda: loss.grad_fn)
     return [] if root is None else [torch_private.leaf_of(node) for node in walk([root]).nodes]
+
+
+def cut_off_before(recording: Recorded) -> dict[int, tuple[int, ...]]:
+    """Return the results that are older than a recording and that a recorded call cut off, by the
+    identity of each leaf that they were computed from: their ids in the graph.
+
+    The graph behind such a result was not recorded: it is read now, where the result is alive.
+    """
+    graph, found = recording.graph, dict[int, tuple[int, ...]]()
+    states = {graph.tensor[cut.input_id] for cut in graph.cuts}
+    older = {t.object_id: t.id for t in states if _is_older(graph, t)}
+    for t in recording.living() if older else ():
+        state = recording.find(t)
+        if state is not None and state.object_id in older:
+            for leaf in leaves_behind(t):
+                found[id(leaf)] = (*found.get(id(leaf), ()), older[state.object_id])
+    return found
+
+
+def _is_older(graph: Graph, state: Tensor) -> bool:
+    """Say whether no recorded call made the node of a result."""
+    node = graph.node.get(state.gradient_edge.node_id) if state.gradient_edge else None
+    return node is not None and node.call_id is None and node.kind is not NodeKind.ACCUMULATE_GRAD
 
 
 def _rebound(recording: Recorded) -> set[int]:

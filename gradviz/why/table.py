@@ -213,6 +213,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, kept_off.cleared_in_between, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, cut.straight_through, Gradients.cut_off),
     Rule(GRADIENT, MISSING, cut.severed, Gradients.cut_off),
+    Rule(GRADIENT, MISSING, cut.severed_before, Gradients.cut_off),
     Rule(GRADIENT, MISSING, cut.aliased, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.only_looked_at, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, rebuilt_from_value.left_torch, Gradients.should_be_filled),

@@ -229,3 +229,26 @@ def test_the_first_line_says_how_the_picture_is_opened(run: Run) -> None:
     assert "makes h" in text(around[0])
     assert "around= was given 'nobody'" in text(wrong[0])
     assert kinds(wrong)[-1] == "display_data"
+
+
+NETWORKS = """
+G, D = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+opt_g, opt_d = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(D.parameters(), 0.1)
+"""
+JUDGE = "%%gradviz\nfake = G(torch.ones(4, 2))\nd_loss = D(fake.detach()).mean()\nd_loss.backward()\nopt_d.step()"
+LEARN = "%%gradviz\nopt_g.zero_grad()\ng_loss = D(fake{cut}).mean()\ng_loss.backward()\n{step}"
+
+
+@pytest.mark.parametrize(
+    ("cut", "step", "is_told"),
+    [
+        (".data", "opt_g.step()", True),
+        ("", "opt_g.step()", False),
+        (".data", "opt_d.step()", False),
+    ],
+)
+def test_what_an_earlier_cell_computed_and_this_one_cuts_is_told(
+    run: Run, cut: str, step: str, is_told: bool
+) -> None:
+    (told,) = run(NETWORKS, JUDGE, LEARN.format(cut=cut, step=step), "%gradviz why")[-1]
+    assert (".data cuts it from g_loss" in text(told)) == is_told

@@ -4,9 +4,11 @@ the kind may be said."""
 from __future__ import annotations
 
 import pytest
+import torch
 from drawn import Drawn, drawn
 from model_scripts import MARKER
 from svg_text import Picture
+from torch import nn
 
 import gradviz as gv
 
@@ -320,3 +322,29 @@ def test_a_sparse_gradient_that_cannot_be_measured_has_no_norm() -> None:
     text = gv.Figure(of(setup, step).graph).text
     assert "✓ 1 of 1 from loss\n" in text
     assert "nan" not in text
+
+
+def test_of_a_cut_of_what_is_older_than_the_recording_nobody_says_that_it_costs_nothing() -> None:
+    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8))
+    layers = (nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 1))
+    judge = nn.Sequential(*layers)
+    fake = generator(torch.randn(8, 4))
+    with gv.record() as rec:
+        judge(fake.data).mean().backward()
+    told = rec.figure(depth=1).text
+    assert "a cut of what is older than the recording" in told
+    assert "no parameter loses" not in told
+
+
+def test_what_a_backward_did_not_come_to_because_it_raised_is_no_unused_result() -> None:
+    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8))
+    layers = (nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 1))
+    judge = nn.Sequential(*layers)
+    fake = generator(torch.randn(8, 4))
+    judge(fake).mean().backward()
+    generator.zero_grad()
+    with pytest.raises(RuntimeError, match="second time"), gv.record() as rec:
+        judge(fake).mean().backward()
+    told = rec.figure(depth=1).text
+    assert "backward raised before a gradient came there" in told
+    assert "does not use" not in told

@@ -67,11 +67,32 @@ def test_what_is_odd_is_said_before_what_was_found(program: str, first: str) -> 
         STEP.replace("loss.backward()\nopt.step()", "loss.backward(); opt.step()"),
         STEP + "twin = copy.deepcopy(net)\ntwin[2].bias.data = torch.ones(1)\n",
         "teacher = copy.deepcopy(net)" + STEP.replace("- y", "- teacher(x).detach()"),
+        "net[0] = nn.utils.spectral_norm(net[0])\nopt = torch.optim.SGD(net.parameters(), lr=0.1)"
+        + STEP,  # its no_grad is torch's own
     ],
-    ids=["begun", "second_backward", "one_line", "of_a_copy", "teacher"],
+    ids=["begun", "second_backward", "one_line", "of_a_copy", "teacher", "spectral_norm"],
 )
 def test_what_everybody_does_is_not_odd(program: str) -> None:
     assert told(program).verdict == FOUND
+
+
+CACHE = """
+opt.zero_grad()
+cache, losses = None, []
+for row, want in zip(x, y):
+    h = net[0](row)
+    seen = h if cache is None else h + cache
+    cache = seen.detach()
+    losses.append(nn.functional.mse_loss(net[2](seen), want))
+torch.stack(losses).sum().backward()
+opt.step()
+"""
+
+
+def test_parts_of_a_loss_that_have_one_name_are_told_once() -> None:
+    verdict = told(CACHE).verdict
+    assert verdict.startswith("In a loss as a value only: h (detach")
+    assert verdict.count("mse_loss(net[2](seen), want)") == 1
 
 
 # --- eval mode after the first epoch --------------------------------------------------------------

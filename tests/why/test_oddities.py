@@ -316,3 +316,25 @@ def test_steps_that_overshoot_are_told() -> None:
     names: dict[str, Any] = {}
     exec(program.replace("lr=0.1", "lr=1e-4"), names)
     assert torch.isfinite(names["loss"])
+
+
+ATTENDING = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(4, 2)
+        self.choice = nn.ModuleDict({"near": nn.Linear(4, 4), "far": nn.Linear(4, 4)})
+    def forward(self, x):
+        return self.choice["near"](self.attention(x, x, x)[0])
+model = Layer()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+loss = model(x).pow(2).mean()
+loss.backward()
+"""
+
+
+def test_a_module_whose_weights_a_function_took_is_not_why_another_was_not_called() -> None:
+    answer = asked(HEAD + ATTENDING)
+    assert answer.cause == "branch_not_taken"
+    assert "model.choice.far" in answer.verdict
+    assert "out_proj" not in str(answer)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.operations import Fate, Weight
@@ -77,7 +78,7 @@ class Causes:
         if kind == NEVER_USED:
             return (Span(say("outline.was_never_used"), "strong"),)
         name = (Span(str(kind), "name"),) if kind else ()
-        return *name, Span(say("outline.loss_uses_nothing"), "strong")
+        return *name, Span(self._unreached(weights[0]), "strong")
 
     def mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
@@ -114,7 +115,19 @@ class Causes:
             return name_of([w.name for w in weights], every), say("outline.was_never_used")
         ends = dict.fromkeys(self.places.dead_end(w) or w.name.rpartition(".")[0] for w in weights)
         names = name_of([end for end in ends if end]) or [weights[0].name]
-        return names, say("outline.loss_uses_nothing")
+        return names, self._unreached(weights[0])
+
+    def _unreached(self, weight: Weight) -> str:
+        """Tell why no gradient came to what was made from a parameter, though nothing cuts it off:
+        backward raised on the way, or no loss uses it."""
+        facts, uses = self.operations.facts, self.operations.uses.get(id_of(weight), ())
+        into = (facts.goes_into(i) for at in uses for i in self.operations.all[at].makes)
+        losses = reduce(or_, into, 0)
+        is_raised = any(
+            backward.raised_at is not None and losses >> place & 1
+            for place, backward in enumerate(self.operations.graph.backwards)
+        )
+        return say("outline.backward_raised" if is_raised else "outline.loss_uses_nothing")
 
     @cached_property
     def _unused(self) -> dict[int, str]:

@@ -471,13 +471,21 @@ class Heading:
         """Tell of cuts that are drawn or said though no parameter loses anything by them of a loss
         that trains it."""
         if self.cards.brief:
-            n = sum(lost is None for _, lost in self._cheap_cuts)
+            n = sum(lost is None and not self._is_of_older(same) for same, lost in self._cheap_cuts)
             return [(Span(say("outline.harmless_on_cards", n=n)),)] if n else []
         lines: list[tuple[Span, ...]] = []
         for same in (same for same, lost in self._cheap_cuts[:HARMLESS] if lost is None):
-            lines.append((Span(say("outline.harmless")), Span(self._harmless_cut(same), "cut")))
+            text = say("outline.cut_of_older" if self._is_of_older(same) else "outline.harmless")
+            lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
             lines += self._others_send(same[0][1])
         return lines
+
+    def _is_of_older(self, same: list[tuple[Link, Cut]]) -> bool:
+        """Say whether cuts are of a result that is older than the recording, of which it is not
+        known what it was computed from."""
+        graph = self.operations.graph
+        edges = (graph.tensor[cut.input_id].gradient_edge for _, cut in same)
+        return any(edge is not None and graph.node[edge.node_id].stub for edge in edges)
 
     @cached_property
     def _cheap_cuts(self) -> list[tuple[list[tuple[Link, Cut]], PartLost | None]]:

@@ -89,6 +89,12 @@ def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
     return cut(gradients, asked, cuts, behind=False) if cuts else None
 
 
+def severed_before(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that cuts stand between the loss and what was computed from it before the recording."""
+    cuts = [cut for tensor_id in asked.older for cut in gradients.flow.separating(tensor_id)]
+    return cut(gradients, asked, to_mend(gradients, cuts), behind=False) if cuts else None
+
+
 def to_mend(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
     """Return those of some cuts of which each is enough to mend, those of choices last: whole
     numbers and samples are meant to have no gradient. All where none is enough."""

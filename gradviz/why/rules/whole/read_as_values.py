@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Cut
+from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.training import line_of
 from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.many import pattern
@@ -86,7 +86,9 @@ def _parts_with(case: Case, cut: Cut) -> list[str]:
     losses = [i for i in case.started if cut.output_id in case.facts.ancestors([i])]
     parts = dict.fromkeys(Summands(Flow(case.graph, losses[:1])).tracked)
     made = [i for i in parts if cut.output_id in case.facts.ancestors([i])]
-    return [case.words.name(i) for i in made] if 0 < len(made) < len(parts) else []
+    if not 0 < len(made) < len(parts):
+        return []
+    return list(dict.fromkeys(map(case.words.name, made)))  # of a loop all have one
 
 
 def _cuts(case: Case) -> list[Cut]:
@@ -102,8 +104,16 @@ def _cutting(case: Case) -> list[Cut]:
     facts = case.facts
     behind = facts.ancestors(facts.losses) if facts.losses else set()
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
+    cuts = [c for c in cuts if _is_written(case, c)]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
     return [c for c in results if facts.leaves_reached(c.input_id)]
+
+
+def _is_written(case: Case, cut: Cut) -> bool:
+    """Say whether a cut stands in the recorded code: gradients that a library switches off for
+    itself, as spectral_norm does, nobody can leave on."""
+    source = case.graph.call[cut.call_id].source
+    return cut.reason is not CutReason.NO_GRAD or (source is not None and source.off is not None)
 
 
 def _is_to_learn(case: Case, cut: Cut) -> bool:

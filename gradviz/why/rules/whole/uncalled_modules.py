@@ -51,8 +51,8 @@ def unread(case: Case, found: Explanation) -> bool:
 def not_called(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the modules that were not called, whose forward that is, and
     where they are made."""
-    asked = {id(t) for t in case.targets().values()}
-    modules = [u for u in _uncalled(case) if asked & {id(p) for p in _parameters(u)}]
+    unread = _told_unread(case)
+    modules = [u for u in _uncalled(case) if unread & {id(p) for p in _parameters(u)}]
     missing = modules or list(_unread(case))
     if not missing:
         return None
@@ -101,12 +101,18 @@ def _uncalled(case: Case) -> Iterator[Uncalled]:
                 yield Uncalled(f"{title}.{inner}", owner, owner_path, name)
 
 
+def _told_unread(case: Case) -> set[int]:
+    """Return the identities of the parameters of which it is told that no call read them: not those
+    of a module whose weights its owner hands to a function."""
+    unread = {id(asked) for asked, told in case.told if told.cause is Cause.BRANCH_NOT_TAKEN}
+    pairs = zip(case.targets().values(), case.targets_asked, strict=True)
+    return {id(t) for t, asked in pairs if id(asked) in unread}
+
+
 def _unread(case: Case) -> Iterator[Uncalled]:
     """Yield the parameters of which it is told that no call read them, of modules that were
     called."""
-    unread = {id(asked) for asked, told in case.told if told.cause is Cause.BRANCH_NOT_TAKEN}
-    pairs = zip(case.targets().values(), case.targets_asked, strict=True)
-    missing = {id(t) for t, asked in pairs if id(asked) in unread}
+    missing = _told_unread(case)
     for title, path, owner in _that_ran(case):
         owner_path = f"{title}.{path}" if path else title
         for name, parameter in owner.named_parameters(recurse=False):
