@@ -348,3 +348,14 @@ def test_what_a_backward_did_not_come_to_because_it_raised_is_no_unused_result()
     told = rec.figure(depth=1).text
     assert "backward raised before a gradient came there" in told
     assert "does not use" not in told
+
+
+def test_a_statement_under_no_grad_has_the_shape_of_what_it_makes() -> None:
+    setup = (
+        "tok, pos = nn.Embedding(9, 4), nn.Parameter(torch.zeros(7, 4))\n"
+        "body = nn.Sequential(*(nn.Linear(4, 4) for _ in range(4)))\nids = torch.randint(9, (2, 3))"
+    )
+    step = "with torch.no_grad():\n    x = tok(ids) + pos[:3]\n    y = body(x)"
+    text = gv.Figure(of(setup, step).graph).text
+    assert "[2, 3, 4]" in text.split("✗ pos: no gradient")[0].splitlines()[-2]
+    assert "[3, 4]" not in text

@@ -119,7 +119,11 @@ class Titles:
         """Return the tensor that leaves a card: that of which the title tells the shape."""
         if not unit.ops:
             return unit.tensor_id
-        tracked = [at for at in unit.ops if self.operations.tracked[at]]
+        tracked = [  # a slice of a leaf requires grad, under no_grad too
+            at
+            for at in unit.ops
+            if self.operations.tracked[at] and self.operations.all[at].call.grad_mode
+        ]
         last = self.operations.all[(tracked or unit.ops)[-1]]  # untracked: labels for a loss
         return last.makes[0]  # the others were written
 
