@@ -359,3 +359,18 @@ def test_a_statement_under_no_grad_has_the_shape_of_what_it_makes() -> None:
     text = gv.Figure(of(setup, step).graph).text
     assert "[2, 3, 4]" in text.split("✗ pos: no gradient")[0].splitlines()[-2]
     assert "[3, 4]" not in text
+
+
+def test_a_loss_without_a_name_is_called_by_how_it_begins_in_every_round() -> None:
+    setup = (
+        "body, head = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)), nn.Linear(4, 1)\n"
+        "x = torch.randn(3, 4)\nopt = torch.optim.SGD([*body.parameters(), *head.parameters()], 0.1)"
+    )
+    step = (
+        "for _ in range(3):\n    opt.zero_grad()\n"
+        "    (head(body(x)).pow(2).mean() + head(body(x)).abs().mean()).backward()\n    opt.step()"
+    )
+    text = gv.Figure(of(setup, step).graph).text
+    assert "backward() case.py line 11, 3 times" in text
+    assert "backward 1" not in text
+    assert "from (head(body(x)).pow(2).me…)" in text

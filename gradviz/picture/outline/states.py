@@ -437,8 +437,8 @@ class States:
         name = tensor.code_name if tensor else ""
         maker = self.operations.facts.maker.get(tensor.id) if tensor else None
         code = maker.source.code if maker and maker.source else None
-        if not name and code and len(code) <= CODE and "=" not in code:
-            name = as_operand(visible(code))
+        if not name and code and "=" not in code:
+            name = _short_operand(code)
         return name or say("outline.nth_backward", n=run + 1)
 
     def _line_of(self, run: int) -> tuple[str, int] | None:
@@ -647,6 +647,18 @@ def _names(weights: Iterable[Weight]) -> list[str]:
 def id_of(weight: Weight) -> int:
     """Return the id of a parameter's object; -1, which no object has, where no call met it."""
     return -1 if weight.object_id is None else weight.object_id
+
+
+def _short_operand(code: str) -> str:
+    """Write an expression, or how a long one begins, so that ``.backward()`` may follow it.
+
+    >>> _short_operand("real + fake")
+    '(real + fake)'
+    >>> _short_operand("bce(judge(real), ones) + bce(judge(fake), ones)")
+    '(bce(judge(real), ones) …)'
+    """
+    whole = as_operand(visible(code))
+    return f"({visible(code, CODE)})" if whole != visible(code) else visible(code, CODE)
 
 
 def figure(norm: float) -> str:
