@@ -43,7 +43,7 @@ export function makeCode(el, prefix, chooser) {
   let filled = null; // null where only the source is known
   /** @type {Record<string, number | null>} */
   let values = {};
-  let measured = 0; // the width for which places were decided
+  let measured = ""; // the sizes for which places were decided
   const group = { className: "gv-choices", role: "group", ariaLabel: sentence("controls"), hidden: true };
   const row = makeElement("div", group);
   const list = makeElement("div", { className: "gv-lines" });
@@ -77,7 +77,7 @@ export function makeCode(el, prefix, chooser) {
     el.hidden = !lines.size && !controls.length;
     el.classList.toggle("gv-bare", !lines.size);
     choose();
-    measured = 0;
+    measured = "";
     place();
   }
   function choose() {
@@ -86,8 +86,7 @@ export function makeCode(el, prefix, chooser) {
   /** Decides, from all choices and not from the text of now, whether they stand beside their lines or below. */
   function place() {
     const width = list.clientWidth;
-    if (!width || width === measured) return;
-    measured = width;
+    if (!width || sizes() === measured) return;
     el.classList.remove("gv-small", "gv-beside");
     const letter = letterWidth(list);
     const slots = [...lines.values()].filter(({ slot }) => slot.childElementCount);
@@ -110,6 +109,11 @@ export function makeCode(el, prefix, chooser) {
     el.classList.toggle("gv-beside", isBeside);
     keepRows(isSmall && !isBeside ? Math.floor((width - NUMBER - PADDING) / (letter * 12 / 13)) : Infinity);
     list.style.setProperty("--gv-at", `${Math.round(at)}px`);
+    measured = sizes();
+  }
+  /** What the places depend on: a projector has larger letters, in the same width. */
+  function sizes() {
+    return `${list.clientWidth} ${getComputedStyle(list).fontSize}`;
   }
   /**
    * Gives each line the rows that it needs in any state, so that nothing below it moves.
@@ -151,6 +155,7 @@ export function makeCode(el, prefix, chooser) {
       filled = next;
       if (isOther) return build();
       for (const line of next ?? []) lines.get(line[0])?.write(line, true);
+      place(); // the letters may have become larger, where no line is higher by that
     },
     /** @param {Record<string, number | null>} next */
     choose(next) {

@@ -238,6 +238,40 @@ def test_presenter_keys_step_through_the_states(
     at_step(page, len(player["states"]) - 1)
 
 
+def test_controls_stand_beside_the_larger_code_of_a_projector(
+    visit: Open, scenario: dict[str, Any]
+) -> None:
+    line = "a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)"
+    code = {"text": f"{line}\nb = a * 2", "first": 1, "columns": {"1": len(line)}}
+    controls = [{**control, "line": 1} for control in scenario["controls"][:1]]
+    states = scenario["states"][: len(controls[0]["options"])]
+    book = {**scenario, "code": code, "controls": controls, "states": states}
+    for query in ("", "?present"):
+        page = visit(book, query)
+        expect(page.locator(".gv-beside .gv-slot")).to_be_visible()
+        before = _ends_of_code(page)
+        assert before < _begin_of_controls(page)
+    page = visit(book)
+    page.get_by_role("button", name="Present", exact=True).click()
+    assert _ends_of_code(page) == before
+    assert before < _begin_of_controls(page)
+
+
+def _ends_of_code(page: Page) -> float:
+    """Return where the longest line of code ends that has a control beside it."""
+    ends: float = page.locator(".gv-beside .gv-line:has(.gv-slot) .gv-source").evaluate_all(
+        "all => Math.max(...all.map(e => e.getBoundingClientRect().right))"
+    )
+    return ends
+
+
+def _begin_of_controls(page: Page) -> float:
+    begin: float = page.locator(".gv-beside .gv-slot").evaluate_all(
+        "all => Math.min(...all.map(e => e.getBoundingClientRect().left))"
+    )
+    return begin
+
+
 def test_presenter_keys_lead_around_all_states(visit: Open, scenario: dict[str, Any]) -> None:
     page, count = visit(scenario), len(scenario["states"])
     said = [page.locator(".gv-said").inner_text()]

@@ -631,7 +631,7 @@ function makeCode(el, prefix, chooser) {
   let code = {};
   let filled = null;
   let values = {};
-  let measured = 0;
+  let measured = "";
   const group = { className: "gv-choices", role: "group", ariaLabel: sentence("controls"), hidden: true };
   const row = makeElement("div", group);
   const list = makeElement("div", { className: "gv-lines" });
@@ -663,7 +663,7 @@ function makeCode(el, prefix, chooser) {
     el.hidden = !lines.size && !controls.length;
     el.classList.toggle("gv-bare", !lines.size);
     choose();
-    measured = 0;
+    measured = "";
     place();
   }
   function choose() {
@@ -671,8 +671,7 @@ function makeCode(el, prefix, chooser) {
   }
   function place() {
     const width = list.clientWidth;
-    if (!width || width === measured) return;
-    measured = width;
+    if (!width || sizes() === measured) return;
     el.classList.remove("gv-small", "gv-beside");
     const letter = letterWidth(list);
     const slots = [...lines.values()].filter(({ slot }) => slot.childElementCount);
@@ -694,6 +693,10 @@ function makeCode(el, prefix, chooser) {
     el.classList.toggle("gv-beside", isBeside);
     keepRows(isSmall && !isBeside ? Math.floor((width - NUMBER - PADDING) / (letter * 12 / 13)) : Infinity);
     list.style.setProperty("--gv-at", `${Math.round(at2)}px`);
+    measured = sizes();
+  }
+  function sizes() {
+    return `${list.clientWidth} ${getComputedStyle(list).fontSize}`;
   }
   function keepRows(most) {
     for (const { source, number, text } of lines.values()) {
@@ -730,6 +733,7 @@ function makeCode(el, prefix, chooser) {
       filled = next;
       if (isOther) return build();
       for (const line of next ?? []) lines.get(line[0])?.write(line, true);
+      place();
     },
     /** @param {Record<string, number | null>} next */
     choose(next) {
