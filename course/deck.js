@@ -1,4 +1,6 @@
 // The walk through a page of the class. The page itself follows its address, and nothing else of it is used.
+// Opened by a double click its address lacks what its layout needs.
+if (!new URLSearchParams(location.search).has("present")) location.replace(`?present${location.hash}`);
 const root = document.documentElement;
 const deck = JSON.parse(document.getElementById("deck-data").textContent);
 const last = deck.states.length - 1;

@@ -218,6 +218,20 @@ def test_a_handout_is_one_sheet_of_a4_printed_on_both_sides(
     assert wide == [], "code runs into the picture"
 
 
+def test_a_screen_that_is_opened_from_its_folder_shows_what_it_asks(site: Path, page: Page) -> None:
+    number, screen = next(iter(SCREENS.items()))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"file://{site}/class/{route.place(number, screen)}")
+    page.wait_for_url("**?present*")
+    asked = page.locator("#deck-ask")
+    expect(asked).to_have_text(screen.states[0].ask)
+    code, box = page.locator(".gv-code").bounding_box(), asked.bounding_box()
+    assert code is not None
+    assert box is not None
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= code["y"]
+
+
 @pytest.mark.parametrize("number", SCREENS, ids=lambda number: SCREENS[number].scenario)
 def test_a_screen_of_the_class_walks_its_states_and_hides_what_comes_of_them(
     site: Path, page: Page, number: int
