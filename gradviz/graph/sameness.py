@@ -160,7 +160,9 @@ class Sameness:
 
     def _backward(self, at: int, call_id: int) -> Step:
         call = self.operations.graph.call.get(call_id)
-        key = self._number(("backward", call and self._line(call), call and call.function))
+        is_whole = call_id not in self.operations.facts.error_of_call
+        line = call and self._line(call)
+        key = self._number(("backward", line, call and call.function, is_whole))
         return Step(at, (), has_backward=True, key=key)
 
     def _line(self, call: Call | ModuleCall) -> Hashable:

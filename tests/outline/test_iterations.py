@@ -292,3 +292,23 @@ def test_only_iterations_that_differ_are_told_to() -> None:
     picture = drawn(CHOOSING.format(chosen=MANY, scale="") + again, "both.py")
     found = Iterations(Operations(picture.graph)).all
     assert [(alike.times, alike.differ_inside) for alike in found] == [(7, True), (5, False)]
+
+
+def test_a_round_whose_backward_was_interrupted_is_not_like_the_others() -> None:
+    net, times = torch.nn.Linear(3, 3), 4
+    rounds = iter(range(times))
+
+    def stop(gradient: torch.Tensor) -> None:
+        if next(rounds) == times - 1:
+            raise KeyboardInterrupt
+
+    def train() -> None:
+        for _ in range(times):
+            net(torch.ones(2, 3)).sum().backward()
+
+    net.weight.register_hook(stop)
+    with pytest.raises(KeyboardInterrupt), gv.record() as rec:
+        train()
+    told = rec.figure(depth=1).text
+    assert f"{times - 1} iterations of a loop, all alike" in told
+    assert f"{times} iterations" not in told

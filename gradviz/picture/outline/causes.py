@@ -124,7 +124,7 @@ class Causes:
         into = (facts.goes_into(i) for at in uses for i in self.operations.all[at].makes)
         losses = reduce(or_, into, 0)
         is_raised = any(
-            backward.raised_at is not None and losses >> place & 1
+            backward.call_id in facts.error_of_call and losses >> place & 1
             for place, backward in enumerate(self.operations.graph.backwards)
         )
         return say("outline.backward_raised" if is_raised else "outline.loss_uses_nothing")

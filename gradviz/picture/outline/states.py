@@ -416,9 +416,7 @@ class States:
                 continue
             loss = self.loss_name(run)
             text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
-            measured = [norm for norm in norms if not math.isnan(norm)]  # a sparse one is not
-            right = figure(root_of_squares(measured)) if measured else ""
-            found.append(Row(Tone.GETS, (Span(text),), right, Rail.COMES))
+            found.append(Row(Tone.GETS, (Span(text),), _of_measured(norms), Rail.COMES))
         fed = self._fed(unit)
         lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):
@@ -647,6 +645,17 @@ def _names(weights: Iterable[Weight]) -> list[str]:
 def id_of(weight: Weight) -> int:
     """Return the id of a parameter's object; -1, which no object has, where no call met it."""
     return -1 if weight.object_id is None else weight.object_id
+
+
+def _of_measured(norms: list[float]) -> str:
+    """Write the norm of several gradients together, of those that were measured: a sparse one is
+    not.
+
+    >>> _of_measured([3.0, math.nan, 4.0]), _of_measured([math.nan])
+    ('5', '')
+    """
+    measured = [norm for norm in norms if not math.isnan(norm)]
+    return figure(root_of_squares(measured)) if measured else ""
 
 
 def _short_operand(code: str) -> str:

@@ -334,11 +334,15 @@ class Expansion:
             return bool(cuts) or any(op.at in self.operations.feeding for op in here)
         if cuts and cuts[0].reason not in QUIET:
             return False
-        lines = {op.call.source for op in here}  # of a loop, the cuts of some rounds are told
-        at_cuts = [self.operations.of_call.get(cut.call_id) for cut in cuts]
+        return self._stand_at(cuts, ops, {op.call.source for op in here})
+
+    def _stand_at(self, cuts: Iterable[Cut], ops: Set[int], lines: Set[Source | None]) -> bool:
+        """Say whether one of some cuts is among operations, or in a line of theirs: of a loop the
+        cuts of some rounds are told."""
+        cutting = (self.operations.of_call.get(cut.call_id) for cut in cuts)
         return any(
             at in ops or self.operations.all[at].call.source in lines
-            for at in at_cuts
+            for at in cutting
             if at is not None
         )
 
