@@ -129,6 +129,7 @@ def dim_written(source: Source, function: str) -> int | None:
     for callee, tree in ((function, statement), (kind, statement and _module_of(statement))):
         nodes = () if tree is None else ast.walk(tree)
         calls = [n for n in nodes if isinstance(n, ast.Call) and callee_of(n.func) == callee]
+        calls = [call for call in calls if dotted(call.func) != f"self.{callee}"]  # a module
         if calls:
             found = {_dim_of(call) for call in calls}
             return found.pop() if len(found) == 1 else None

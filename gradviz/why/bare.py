@@ -494,8 +494,9 @@ def _of_snapshots(bare: Bare) -> Explanation | None:
             continue
         told = _of_snapshot(bare, name, values)
         if told is not None and taken is not None:
-            where = Words(recording.graph).places([call_at(taken)])
-            return told._replace(where=where, lines=lines_of([call_at(taken)]))
+            calls = [call_at(place) for place in taken]
+            where = Words(recording.graph).places(calls)
+            return told._replace(where=where, lines=lines_of(calls))
         if told is not None:
             return told
     return None
@@ -522,21 +523,22 @@ def _moves_by_hand(recording: Recorded) -> list[Source]:
 
 def _taken_before_a_step(
     statements: Statements, name: str, moves: Sequence[Source]
-) -> Source | None:
-    """Return the statement that gives a variable what ``state_dict()`` gives, where the last step
-    of that file, or the last line that moved parameters by hand, stands below it, and something
+) -> list[Source] | None:
+    """Return the statements that give a variable what ``state_dict()`` gives, where the last step
+    of that file, or the last line that moved parameters by hand, stands below one, and something
     else with that variable below that."""
-    taken = next((p for p, node in statements.binds(name) if _calls(node, "state_dict")), None)
-    if taken is None:
+    every = [p for p, node in statements.binds(name) if _calls(node, "state_dict")]
+    if not every:
         return None
+    taken = every[0]
     moving = [*(place for place, _ in statements.calls("step")), *moves]
     steps = [p.line for p in moving if p.file == taken.file]
     used = [p.line for p, _ in statements.mentions(name) if p.file == taken.file]
-    return taken if steps and taken.line < max(steps) < max(used) else None
+    return every if steps and taken.line < max(steps) < max(used) else None
 
 
-def _taken_and_loaded(bare: Bare, statements: Statements, name: str) -> Source | None:
-    """Return the statement that gives a variable or an attribute what ``state_dict()`` gives, where
+def _taken_and_loaded(bare: Bare, statements: Statements, name: str) -> list[Source] | None:
+    """Return the statements that give a variable or an attribute what ``state_dict()`` gives, where
     a later one loads it into the network that it is of: nothing changes by that."""
     owner, _, word = name.rpartition(".")
     found = statements.sets(word) if owner else statements.binds(word)
@@ -549,7 +551,7 @@ def _taken_and_loaded(bare: Bare, statements: Statements, name: str) -> Source |
         if c.is_whole and c.sources == {c.into}
     ]
     codes = (frame.code for c in loading if c.source for frame in c.source.frames)
-    return taken[-1] if any(re.search(rf"\b{re.escape(word)}\b", code) for code in codes) else None
+    return taken if any(re.search(rf"\b{re.escape(word)}\b", code) for code in codes) else None
 
 
 def _calls(node: ast.AST, method: str) -> bool:

@@ -141,6 +141,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, carried_over.carried_over, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.let_in, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.made_once, of(Cause.SECOND_BACKWARD)),
+    Rule(ERROR, RAISED, second_backward.kept_from_before, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.meant_for_one, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.run_twice, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.freed_unseen, of(Cause.SECOND_BACKWARD)),

@@ -1758,6 +1758,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="compute it with the new weights: move {lines:list} below {step}. Or call {second} before that step, if the step is to use its gradient too.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_lines_alone"): Answer(
+        verdict="{writer} changed {name} between the forward of {root} and its backward.",
+        why="{reasons:sentences}",
+        mend="compute it with the new weights: move {lines:list} below {below}.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped_lines_freed"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
@@ -1779,9 +1784,14 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="{mend}",
     ),
     (Cause.SECOND_BACKWARD, "kept_in_place"): Answer(
-        verdict="{code:begin} writes into {name}, which still has the history of what was written there before, and {first} has freed that.",
+        verdict="{names:few} {names:keeps|keep} the history of all that was written into {names:it|them}, and {first} has freed that.",
         why="a tensor that results are written into keeps the history of all of them, so a loss of one part goes back through the others.",
-        mend="{kept} after each backward: the numbers stay, without their history. Or compute the loss from the result itself, and write its .detach() there.",
+        mend="{targets} = {values} after each backward: the numbers stay, without their history. Or compute the loss from the result itself, and write its .detach() there.",
+    ),
+    (Cause.SECOND_BACKWARD, "kept_in_place_once"): Answer(
+        verdict="{names:few} {names:keeps|keep} the history of all that was written into {names:it|them}, and {first} has freed that.",
+        why="a tensor that results are written into keeps the history of all of them, so a loss of one part goes back through the others.",
+        mend="{targets} = {values} above {code}: the numbers stay, without their history.",
     ),
     (Cause.SECOND_BACKWARD, "unseen"): Answer(
         verdict="An earlier backward has gone through part of this graph already.",
@@ -1848,6 +1858,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward: the result of detach() was dropped.",
         why="{dropped} changes nothing: detach() returns a new tensor, and nothing takes it. {node} gave up what it had saved in that iteration's {first}.",
         mend="assign what detach() returns to the name that the next iteration reads.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_kept"): Answer(
+        verdict="{kept} was computed for an earlier loss and kept with its graph, which {first} freed: {reader} uses it again.",
+        why="{name} gave up what it had saved there. The function that computes it ({place}) has run again since, and did not come by that line.",
+        mend="compute it anew in each call: {code}, whatever was kept. Keep its detach() only if nothing is to learn through it.",
     ),
     (Cause.SECOND_BACKWARD, "once_learning"): Answer(
         verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
@@ -2161,6 +2176,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="the forward ran, and no backward is written for that call: no derivative can go through it.",
         mend="compute it by other functions, or detach() its input where no gradient is wanted through it; else write a torch.autograd.Function.",
     ),
+    (Cause.HOOK_REFUSED, "count"): Answer(
+        verdict="The backward hook {hook} returned {got}, where {expected} gradients are to be replaced.",
+        why="what it returns takes the place of {given}, the gradients of the inputs; there are {expected} of these.",
+        mend="return one value for each of {given}, None where that is None: tuple(None if g is None else … for g in {given}); or return nothing, which leaves them as they are.",
+    ),
     (Cause.HOOK_REFUSED, "non_leaf"): Answer(
         verdict="A hook that runs after accumulation can stand at a leaf only.",
         why="a result accumulates no .grad.",
@@ -2356,6 +2376,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="No step used the gradients of {names}: each of {backwards} backwards was cleared before one.",
         why="{clear} took them away, and nothing moved the parameters in between.",
         mend="optimizer.step() (with its parentheses) after loss.backward(), and before zero_grad().",
+    ),
+    (Cause.CLEARED_TOO_OFTEN, "only_scheduled"): Answer(
+        verdict="No step used the gradients of {names}: {other} steps a scheduler, and no optimizer; each of {backwards} backwards was cleared.",
+        why="a scheduler's step changes the learning rate and moves no parameter.",
+        mend="{optimizers:few}.step() after loss.backward(), in the place of {other}; the scheduler's step after it, as often as its epochs are meant.",
     ),
     (Cause.CLEARED_TOO_OFTEN, "stepped_another"): Answer(
         verdict="No step used the gradients of {names}: {step}, below the backward that brings them, is a step of {other}.",
@@ -2840,8 +2865,10 @@ ACCOUNT = {
     "loop_name": "{statement} ({place}) only gives the variable {name} of the loop another object: what {walked} goes through stays as it was. To change that: under no_grad, {name}.copy_(…).",
     "made_in_vain": "{statement} ({place}) changes nothing: {method} is a class method that gives a new object, which is thrown away here; {of} stays as it was. If {of} is to be that one: {of} = {makes}.",
     "argument_beside": "{name} is set ({place}) and then never read in {function}(); {twin} is read in its place ({at:list}). If the argument is to count: {name} there, not {twin}.",
+    "dropped_of_memory": "{statement} ({place}) changes nothing: {method}() gives a new tensor, which is thrown away here; {of} stays as it was. To change it: {inplace}.",
     "argument_unread": "{name} is set ({place}) and then never read in {function}().",
     "result_unread": "{name} is computed ({place}) and never read in its function.",
+    "result_passed_by": "{name} is computed from {of:list} ({place}) and never read in its function: {other} ({at:list}) reads {read} itself. If {name} is meant there: {name} in the place of {read}.",
     "not_recorded": "{call} was given nothing that requires grad, so {function} was not recorded and its backward never runs there. If it is to run: hand it an input that requires grad, x.requires_grad_().",
     "scores_of_one_sign": "{call} takes scores of either sign, and gets what {function} made ({made}): no score can be below 0, and where it is 0 no gradient comes back through it. If that is not wanted: leave that {function} out.",
     "power_of_zero": "{call} has the exponent {exponent}, which is 0: the power is 1 everywhere, and multiplying by it changes nothing. If it is to weigh: another exponent.",
@@ -2853,6 +2880,9 @@ ACCOUNT = {
     "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
     "one_for_all": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{single:commas}]: all {n} rows with the same target. If each has its own: give {other} {n} rows, too.",
+    "softmax_of_one": "{call} takes {function} over a dimension of size 1: all it gives is exactly {value}, whatever goes in, and no gradient comes back through it. If it is to weigh: another dim, one with the several scores.",
+    "softmax_of_equals": "{call} takes {function} over {n} scores that are computed alike ({one}): each gets {share}, whatever is learned, and no gradient comes back through it. If they are to differ: a layer of its own for each.",
+    "multiplied_out": "{call} multiplies {one} by {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each with every other, and the loss is made of all of these. Give both one shape: {target}.{shaped}.",
     "over_the_batch": "{call} takes {function} over dimension 0, so that the {n} samples of the batch add up to 1, and not the classes of each; {loss} takes one class of each sample. dim=1 there.",
     "copied_onto_itself": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of another network: hand over that one's; if its own of an earlier time: keep a copy, copy.deepcopy(model.state_dict()), as state_dict() copies nothing.",
     "copied_as_before": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of {others} ({place}): hand over these.",

@@ -2270,6 +2270,27 @@ for _ in range(3):
     ),
 )
 fix(
+    "cleared_too_often/only_scheduled",
+    "w",
+    "not w.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+sched = torch.optim.lr_scheduler.StepLR(opt, 10)
+for _ in range(3):
+    opt.zero_grad()
+    loss = w.sum()
+    loss.backward()
+    sched.step()
+""",
+    (
+        "opt.step() after loss.backward(), in the place of sched.step()",
+        "sched.step()",
+        "opt.step()",
+    ),
+    ("the scheduler's step after it", "    sched.step()", "    opt.step()\n    sched.step()"),
+)
+fix(
     "eval_mode/stepped",
     "net",
     "not net[1].running_mean.equal(torch.zeros(3))",

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Source
 from gradviz.graph.sites import is_installed
 from gradviz.graph.training import line_of
+from gradviz.names.frames import frames
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, function_node, source_of
 from gradviz.why.account.remark import Remark, Weight
@@ -22,6 +24,8 @@ from gradviz.words.words import Words
 _TO_BE_CALLED = {"backward", "step", "zero_grad", "eval", "train", "detach_", "requires_grad_"}
 # class methods that change nothing, and give a new object
 _MAKES_ANEW = {"from_pretrained"}
+# methods that give a new tensor, and have a twin that writes in place
+_COMPUTES_ANEW = {"clamp", "clip", "mul", "div", "add", "sub", "neg", "sign", "masked_fill"}
 # what may read any variable of a function by its name
 _READS_ALL = {"locals", "eval", "exec", "vars"}
 
@@ -89,12 +93,24 @@ class Code:
         return method.lineno in ran or any(call.args for call in others)
 
     def made_in_vain(self) -> Iterator[Remark]:
-        """Tell of class methods that were called on an object, and whose new object is thrown
-        away."""
+        """Tell of class methods that were called on an object, and of methods that compute anew
+        from a gradient or from ``.data``, whose new object is thrown away."""
         for file, node in self.statements.nodes(ast.Expr):
             call = node.value
             function = call.func if isinstance(call, ast.Call) else None
-            if not isinstance(function, ast.Attribute) or function.attr not in _MAKES_ANEW:
+            if not isinstance(function, ast.Attribute):
+                continue
+            if _is_of_memory(function) and not _is_shown(node):
+                yield self._of_code(
+                    "dropped_of_memory",
+                    source_of(file, node),
+                    method=function.attr,
+                    of=ast.unparse(function.value),
+                    inplace=ast.unparse(call).replace(
+                        f".{function.attr}(", f".{function.attr}_(", 1
+                    ),
+                )
+            if function.attr not in _MAKES_ANEW:
                 continue
             yield self._of_code(
                 "made_in_vain",
@@ -131,14 +147,35 @@ class Code:
                     fields = {"name": name, "function": function.name, "twin": twin}
                     others = _places_of(file, function, twin, node)
                     yield self._of_code(key, place, others, **fields)
-                elif call := tracked.get((place.file, place.line)):
-                    yield self._of_code("result_unread", place, name=name, code=call.function)
+                elif (place.file, place.line) in tracked:
+                    yield self._unread(file, function, node, name)
+
+    def _unread(self, file: Any, function: Any, node: ast.Assign, name: str) -> Remark:
+        """Tell of a tracked result that nothing reads, and of a line below it that reads what it
+        was computed from: it may be meant there."""
+        place = source_of(file, node)
+        names = [n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)]
+        own = _names_bound(function) - {"self"}
+        of = [n for n in dict.fromkeys(names) if n in own]
+        below = next(_calls_reading(function, of, node.end_lineno or node.lineno), None)
+        if below is not None:
+            other = source_of(file, below[0])
+            fields: dict[str, Any] = {"of": of, "read": below[1], "other": other.code}
+            return self._of_code("result_passed_by", place, [other], name=name, **fields)
+        return self._of_code("result_unread", place, name=name)
 
     def _lines_of_tracked(self) -> dict[tuple[str, int] | None, Call]:
-        """Return the calls that gave a tracked result, by line."""
-        tensor = self.facts.graph.tensor
-        calls = (c for c in self.facts.ordinary_calls if c.outputs)
-        return {line_of(c): c for c in calls if any(tensor[i].requires_grad for i in c.outputs)}
+        """Return the calls that gave a tracked result, by line: their own, and those of which a
+        function returned it."""
+        tensor, found = self.facts.graph.tensor, dict[tuple[str, int] | None, Call]()
+        for call in self.facts.ordinary_calls:
+            if any(tensor[i].requires_grad for i in call.outputs):
+                found[line_of(call)] = call
+                for inner, outer in pairwise(frames(call)):
+                    if not inner.code.startswith("return "):
+                        break
+                    found[outer.file, outer.line] = call
+        return found
 
     def _of_code(
         self, key: str, place: Source, others: list[Source] | None = None, **fields: Any
@@ -151,11 +188,29 @@ class Code:
         elif "twin" in fields:
             fields["at"] = [say("label.line", line=place.line)]
         return Remark(
-            Weight.WEIGHTY if key != "result_unread" else Weight.NOTABLE,
+            Weight.WEIGHTY if not key.startswith("result_") else Weight.NOTABLE,
             key,
             fields,
             statements=(place, *(others or ())),
         )
+
+
+def _is_of_memory(method: ast.Attribute) -> bool:
+    """Say whether a method computes a new tensor from a gradient, or from ``.data``.
+
+    >>> _is_of_memory(ast.parse("p.grad.data.clamp(-1, 1)").body[0].value.func)
+    True
+    >>> _is_of_memory(ast.parse("p.grad.data.clamp_(-1, 1)").body[0].value.func)
+    False
+    """
+    owner = method.value
+    of_memory = isinstance(owner, ast.Attribute) and owner.attr in ("grad", "data")
+    return of_memory and method.attr in _COMPUTES_ANEW
+
+
+def _is_shown(node: Any) -> bool:
+    """Say whether a statement may be the last one of a cell, which a notebook shows."""
+    return isinstance(node.parent, ast.Module) and node is node.parent.body[-1]
 
 
 _CONTAINERS = ("ModuleList", "Sequential", "ParameterList")
@@ -202,6 +257,26 @@ def _unread(function: Any) -> Iterator[tuple[str, ast.Assign]]:
         same = [n for n in names if target and n.id == target.id and id(n) not in inside]
         if target is not None and same == [target] and target.id not in shared:
             yield target.id, node
+
+
+def _names_bound(function: Any) -> set[str]:
+    """Return the variables of a function, its arguments among them."""
+    names = (n for n in ast.walk(function) if isinstance(n, ast.Name))
+    stored = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    return stored | {a.arg for a in _arguments(function)}
+
+
+def _calls_reading(
+    function: Any, names: Sequence[str], line: int
+) -> Iterator[tuple[ast.Assign, str]]:
+    """Yield the assignments below a line that call something with one of some variables alone,
+    each with that variable."""
+    assigned = (n for n in ast.walk(function) if isinstance(n, ast.Assign) and n.lineno > line)
+    for node in sorted(assigned, key=lambda n: n.lineno):
+        given = node.value.args if isinstance(node.value, ast.Call) else []
+        for argument in given[:1]:
+            if isinstance(argument, ast.Name) and argument.id in names:
+                yield node, argument.id
 
 
 def _shared_with_outside(nodes: Sequence[ast.AST]) -> set[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator
 
 from gradviz.graph.facts import Facts
@@ -14,7 +15,7 @@ from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written, dim_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.handed_on import computed, plain_name
-from gradviz.why.softmaxes import SOFTMAX
+from gradviz.why.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -30,6 +31,10 @@ _LOSSES = _COMPARES - {"sub"} | _OF_SCORES | {"nll_loss", "binary_cross_entropy"
 _PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
 _RESHAPES = {"view", "reshape"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
+# what leads from the terms of a loss to their sum
+_TO_A_SUM = _PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
+_STEPS_TO_A_SUM = 5
+_RANDOM = re.compile("drop|rand|normal|uniform|bernoulli|multinomial|exponential|poisson")
 _APPLY = ".apply"
 _OF_HOOKS = "BackwardHookFunction"  # torch's own, around a module with a backward hook
 
@@ -52,6 +57,7 @@ class Forward:
         yield from self.spread_out()
         yield from self.one_for_all()
         yield from self.over_the_batch()
+        yield from self.softmax_of_equals()
         yield from self.mixed_by_a_view()
         yield from self.multiplied_by_zero()
         yield from self.one_of_many()
@@ -102,11 +108,12 @@ class Forward:
             yield Remark(Weight.WEIGHTY, "scores_of_one_sign", fields, (maker, call))
 
     def spread_out(self) -> Iterator[Remark]:
-        """Tell of a column of predictions that is compared with a row of as many targets: that
-        gives each with every other."""
-        compares = (c for c in self._on_the_way() if plain_name(c.function) in _COMPARES)
-        for call in compares:
-            n = self._column_and_row(call)
+        """Tell of a column of predictions that is compared with a row of as many targets, or
+        multiplied by one and summed up: that takes each with every other."""
+        for call in self._on_the_way():
+            multiplies = plain_name(call.function) in _PRODUCTS and self._is_summed_up(call)
+            compares = plain_name(call.function) in _COMPARES
+            n = self._column_and_row(call) if compares or multiplies else 0
             if n < 2:
                 continue
             one, other = (self.graph.tensor[i] for i in call.inputs)
@@ -122,7 +129,20 @@ class Forward:
                 "target": target.code_name or self.words.name(target.id),
                 "shaped": "unsqueeze(1)" if target.shape == (n,) else "squeeze(1)",
             }
-            yield Remark(Weight.WEIGHTY, "spread_out", fields, (call,))
+            key = "spread_out" if compares else "multiplied_out"
+            yield Remark(Weight.WEIGHTY, key, fields, (call,))
+
+    def _is_summed_up(self, call: Call) -> bool:
+        """Say whether nothing but one number is made of the result of a call."""
+        for _ in range(_STEPS_TO_A_SUM):
+            readers = [c for i in call.outputs for c in self.facts.calls_reading.get(i, ())]
+            after = [c for c in readers if not self.behind.isdisjoint(c.outputs)]
+            if len(after) != 1 or plain_name(after[0].function) not in _TO_A_SUM:
+                return False
+            call = after[0]
+            if self.graph.tensor[call.outputs[0]].shape == ():
+                return True
+        return False
 
     def _column_and_row(self, call: Call) -> int:
         """Return how many numbers a call is given as a column, and as a row besides of which one
@@ -162,6 +182,54 @@ class Forward:
                     "loss": self.words.at(call),
                 }
                 yield Remark(Weight.WEIGHTY, "over_the_batch", fields, (maker, call))
+
+    def softmax_of_equals(self) -> Iterator[Remark]:
+        """Tell of a softmax over one score, or over scores that are computed alike: what it gives
+        is constant."""
+        for call in self._on_the_way():
+            function = plain_name(call.function)
+            if function not in SOFTMAX or not self.graph.tensor[call.outputs[0]].requires_grad:
+                continue
+            parts = self._joined_alike(call)
+            fields = {"call": self.words.at(call), "function": function}
+            if self._always_over_one(call):
+                fields["value"] = "1" if function == "softmax" else "0"
+                yield Remark(Weight.WEIGHTY, "softmax_of_one", fields, (call,))
+            elif parts:
+                fields |= {"n": str(len(parts)), "share": f"1/{len(parts)}"}
+                fields["one"] = self.words.at(parts[-1])
+                yield Remark(Weight.WEIGHTY, "softmax_of_equals", fields, (call, *parts[-1:]))
+
+    def _always_over_one(self, call: Call) -> bool:
+        """Say whether a softmax, each time that its line ran, was taken over one number."""
+        if not runs_over_one(self.facts, call):
+            return False
+        same = (c for c in self.facts.ordinary_calls if c.function == call.function)
+        here = [c for c in same if line_of(c) == line_of(call) and c.module == call.module]
+        return all(runs_over_one(self.facts, c) for c in here)
+
+    def _joined_alike(self, call: Call) -> list[Call]:
+        """Return what computed the scores of a softmax, where these are several that were joined
+        along its dimension, and that were computed by the same calls of the same tensors."""
+        joining = self.facts.maker.get(call.inputs[0])
+        if joining is None or joining.function not in ("cat", "stack") or call.source is None:
+            return []
+        parts = [self.facts.maker.get(computed(self.facts, i)) for i in joining.inputs]
+        makers = [part for part in parts if part is not None]
+        joined = dim_written(joining.source, joining.function) if joining.source else None
+        alike = len({self._way(i) for i in joining.inputs}) == 1
+        if len(makers) < 2 or len(makers) < len(parts) or not alike:
+            return []
+        return makers if joined == dim_written(call.source, call.function) else []
+
+    def _way(self, tensor_id: int) -> tuple[object, ...]:
+        """Return how a tensor was computed: by which functions, of which tensors with a name. What
+        is drawn at random is computed as nothing else."""
+        made = self.facts.maker.get(tensor_id)
+        is_named = bool(self.graph.tensor[tensor_id].code_name)
+        if made is None or is_named or _RANDOM.search(made.function):
+            return (tensor_id,)
+        return made.function, made.module, *(self._way(i) for i in made.inputs)
 
     def mixed_by_a_view(self) -> Iterator[Remark]:
         """Tell of a view that gives the sizes of a tensor in another order: that moves no

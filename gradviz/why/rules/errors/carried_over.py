@@ -3,6 +3,7 @@ detach, and where. Plain data in and out, knows no torch."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from gradviz.graph.facts import WIPING, site_of
@@ -24,7 +25,7 @@ from gradviz.names.frames import (
 )
 from gradviz.why.detaching import each_of
 from gradviz.why.explanation import Explanation
-from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.failure import LINE, Failure
 from gradviz.words.speech import Code, several
 
 
@@ -103,34 +104,53 @@ def _earlier_through(failure: Failure, node: Node | None) -> Call | None:
 
 
 def kept_in_place(failure: Failure) -> Explanation | None:
-    """Tell of a tensor that results are written into, and that keeps the history of each: a loss of
+    """Tell of tensors that results are written into, and that keep the history of each: a loss of
     the newest goes back through those that an earlier backward has freed."""
     node = failure.graph.node.get(failure.event.node_id if failure.event else None)
-    maker = failure.maker(node)
-    first = _earlier_through(failure, node)
+    maker, first = failure.maker(node), _earlier_through(failure, node)
     if node is None or maker is None or first is None or not maker.inputs:
         return None
-    whole = failure.graph.tensor[maker.inputs[0]]
-    later = [
-        failure.graph.call[e.call_id]
-        for e in failure.facts.writes
-        if e.call_id > first.id and failure.graph.tensor[e.after_id].object_id == whole.object_id
-    ]
-    if not later:
+    if not _writes_after(failure, first, failure.graph.tensor[maker.inputs[0]]):
         return None
-    name = failure.in_code(whole)
+    wholes = _written_into(failure)
+    later = [call for whole in wholes for call in _writes_after(failure, first, whole)]
+    later.sort(key=lambda call: call.id)
+    names = failure.all_in_code(wholes)
+    is_once = len(later) == len(wholes) and all(name.startswith("self.") for name in names)
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "kept_in_place",
-        calls=[later[-1], failure.call],
+        "kept_in_place_once" if is_once else "kept_in_place",
+        calls=[*later[-len(wholes) :], failure.call],
         also_at=[maker, first],
-        tensors=[whole],
+        tensors=wholes,
         nodes=[node],
-        name=name,
-        code=failure.code(later[-1]),
+        names=failure.names(wholes),
+        code=failure.code(later[0], LINE),
         first=failure.written(first),
-        kept=Code(f"{name} = {name}.detach()"),
+        targets=", ".join(names),
+        values=", ".join(f"{name}.detach()" for name in names),
     )
+
+
+def _written_into(failure: Failure) -> list[Tensor]:
+    """Return all that a backward meets as written into parts, and that an earlier backward has
+    gone through."""
+    met = failure.facts.reachable(failure.run.roots if failure.run else ())
+    nodes = [failure.graph.node[n] for n in met]
+    makers = [failure.maker(n) for n in nodes if _earlier_through(failure, n) is not None]
+    known = sorted((m for m in makers if m and m.inputs), key=lambda call: call.id)
+    wholes = [failure.graph.tensor[call.inputs[0]] for call in known]
+    return list({whole.object_id: whole for whole in wholes}.values())
+
+
+def _writes_after(failure: Failure, first: Call, whole: Tensor) -> list[Call]:
+    """Return the calls after another that write into a tensor."""
+    events = [e for e in failure.facts.writes if e.call_id > first.id]
+    tensor = failure.graph.tensor
+    ids = dict.fromkeys(
+        e.call_id for e in events if tensor[e.after_id].object_id == whole.object_id
+    )
+    return [failure.graph.call[i] for i in ids]
 
 
 def carried_over(failure: Failure) -> Explanation | None:
@@ -255,12 +275,15 @@ def place_of_keeping(failure: Failure, maker: Call, names: list[str]) -> Call | 
 def carries(failure: Failure) -> list[Carried]:
     """Return what a loop takes from before the earlier backward into this one: an RNN's state,
     a running loss."""
-    return carried(failure, failure.graph.call[failure.freed[1].call_id]) if failure.freed else []
+    if failure.freed is None:
+        return []
+    first = failure.graph.call[failure.freed[1].call_id]
+    return carried(failure, first, failure.facts.leading_to_freed)
 
 
-def carried(failure: Failure, first: Call) -> list[Carried]:
+def carried(failure: Failure, first: Call, wanted: Set[int | None]) -> list[Carried]:
     """Return what a loop carries over from before the earlier backward, in the order in which
-    it is read."""
+    it is read: results of these nodes."""
     if failure.call is None or failure.run is None or not failure.in_a_loop(first, failure.call):
         return []
     met = failure.facts.reachable(failure.run.roots)
@@ -268,7 +291,7 @@ def carried(failure: Failure, first: Call) -> list[Carried]:
     carried: dict[Any, Carried] = {}  # by gradient edge
     for reader in repeated_readers(failure, first, failure.call, met):
         for tensor in (failure.graph.tensor[i] for i in reader.inputs):
-            maker = maker_of_freed(failure, tensor, met)
+            maker = maker_on_the_way(failure, tensor, wanted & met)
             if maker and maker.id < first.id and site_of(maker) in sites_after:
                 carried.setdefault(tensor.gradient_edge, Carried(tensor, maker, reader))
     return list(carried.values())
@@ -283,12 +306,10 @@ def repeated_readers(failure: Failure, first: Call, last: Call, met: set[int]) -
     return [c for c in between if c.id in on_the_way and site_of(c) in sites_before]
 
 
-def maker_of_freed(failure: Failure, tensor: Tensor, met: set[int]) -> Call | None:
-    """Return the call that made a tensor, where this backward comes through it to a freed
-    node."""
+def maker_on_the_way(failure: Failure, tensor: Tensor, nodes: Set[int | None]) -> Call | None:
+    """Return the call that made a tensor, where it is a result of one of these nodes."""
     node = failure.graph.node.get(tensor.gradient_edge.node_id) if tensor.gradient_edge else None
-    freed = node is not None and node.id in met and node.id in failure.facts.leading_to_freed
-    return failure.maker(node) if freed else None
+    return failure.maker(node) if node is not None and node.id in nodes else None
 
 
 def detached(failure: Failure, names: list[str], carried: list[Carried]) -> list[str]:

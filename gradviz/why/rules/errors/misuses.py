@@ -333,6 +333,22 @@ def _hook_set(line: FailedLine, failure: Failure) -> Fields:
     return {"at": calls[0][0]} if len(calls) == 1 else {}
 
 
+def _gradients_of_inputs(line: FailedLine, failure: Failure) -> Fields:
+    """Return what a module's hook calls the gradients of the inputs, and what it returns."""
+    code = failure.statements
+    names = ("register_backward_hook", "register_full_backward_hook")
+    setting = [c for name in names for _, c in (code.calls(name) if code else ()) if c.args]
+    put = {callee_of(call.args[0]) for call in setting}
+    every = code.nodes(ast.FunctionDef) if code else ()
+    hooks = [(f, n) for f, n in every if n.name in put and len(n.args.args) > 2]
+    if len(hooks) != 1:
+        return {"given": "grad_input", "hook": ""}
+    ((file, node),) = hooks
+    returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    at = source_of(file, (returns or [node])[-1])
+    return {"given": node.args.args[-2].arg, "hook": f"{node.name}()", "at": at}
+
+
 def _function_applied(line: FailedLine, failure: Failure) -> Fields:
     """Return the custom Function that was to write into a leaf, and a call of it that does not."""
     for call in line.nodes(ast.Call):
@@ -471,6 +487,14 @@ MISUSES: tuple[Misuse, ...] = (
         Cause.HOOK_REFUSED,
         "changed",
         _hook_set,
+    ),
+    Misuse(
+        r"(?:hook '\w+' has returned an incorrect number of values"
+        r"|hook returned an invalid number of grad_input)[, (]+"
+        r"got (?P<got>\d+), but expected (?P<expected>\d+)",
+        Cause.HOOK_REFUSED,
+        "count",
+        _gradients_of_inputs,
     ),
     Misuse(
         r"'(?:float|int)' object is not iterable|gradients can be either Tensors or None",

@@ -31,6 +31,7 @@ from gradviz.why.messages import (
     versions,
 )
 from gradviz.why.rewritten import out_of_place
+from gradviz.why.rules.errors.carried_over import bound_in_loop, carried, detached
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
 from gradviz.why.rules.errors.second_backward import (
     leaves_from,
@@ -40,7 +41,7 @@ from gradviz.why.rules.errors.second_backward import (
     reader_of,
 )
 from gradviz.words.plain import visible
-from gradviz.words.speech import Code, say
+from gradviz.words.speech import Code, say, several
 
 _STEP = re.compile(r"\bstep\b")
 
@@ -97,8 +98,13 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     made = None if state is None else failure.binding(state)
     freed = freed_besides(failure)
     lines = [] if made is not None else lines_between(failure, step, update.node)
+    outside = [] if made is not None or lines else _lines_outside(failure, step, update.node)
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
-    if state is not None and made is not None:
+    loop = over_by_the_loop(failure, step)
+    if loop is not None:
+        form, made = "stepped_over", loop.place
+        fields |= loop.words
+    elif state is not None and made is not None:
         fields |= _state_fields(failure, state, made)
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
         if form == "stepped_over":
@@ -106,6 +112,11 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
             fields |= handed
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
+    elif outside:
+        form = "stepped_lines_alone"
+        lines = outside
+        step, added = _told_outside(failure, step)
+        fields |= added
     else:
         form, added = alone(failure, update)
         fields |= added
@@ -172,15 +183,36 @@ def added_to(failure: Failure, update: Update) -> Call | None:
 
 
 class HandedOn(NamedTuple):
-    """The statement that hands a result on to the next iteration, beside others in one container.
+    """The statement that hands results on to the next iteration.
 
     Attributes:
         place: the statement.
-        words: its code, and that of the same with everything in the container detached.
+        words: what is told of it: its code, and how all that it hands on is detached.
     """
 
     place: Call
-    words: dict[str, str]
+    words: dict[str, Any]
+
+
+def over_by_the_loop(failure: Failure, step: Call) -> HandedOn | None:
+    """Return the statement of a loop that binds all that an iteration takes from the one before
+    over a step. None where the loop has no names for these."""
+    earlier = [b for b in failure.graph.backwards if b.call_id < step.id]
+    if not earlier or failure.run is None:
+        return None
+    first = failure.graph.call[earlier[-1].call_id]
+    states = carried(failure, first, failure.facts.reachable(failure.run.roots))
+    bound = bound_in_loop(failure, states, first) if states else None
+    if bound is None:
+        return None
+    place = place_at(states[0].maker, bound.depth)
+    values = detached(failure, bound.names, states)
+    words = {
+        "value": several(bound.names),
+        "place": failure.words.where(place),
+        "kept": Code(f"{', '.join(bound.names)} = {', '.join(values)}"),
+    }
+    return HandedOn(place, words)
 
 
 def over_to_the_next(
@@ -258,28 +290,67 @@ def is_read_before(failure: Failure, reader: Call, step: Call) -> bool:
     return any(site_of(call) == site_of(reader) for call in before)
 
 
-def lines_between(failure: Failure, step: Call, node: Node | None) -> list[Call]:
+def lines_between(failure: Failure, step: Call, node: Node | None, depth: int = 0) -> list[Call]:
     """Return the statements above a step, beside the backward, that computed this loss with the
     weights that the step moved: they belong below it. None where one of them computed something for
-    an earlier backward, too."""
+    an earlier backward, too. By depth in the function that called the backward's, and so on."""
     last, facts = failure.call, failure.facts
-    if last is None or node is None or not frames(last):
+    if last is None or node is None or len(frames(last)) <= depth:
         return []
+    scope = variables_of(frames(last)[depth])
     behind = facts.ancestors(last.inputs[:1])
     leading = [
         t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, node)
     ]
-    moved = _lines_making(failure, leading, step)
+    moved = _lines_making(failure, scope, leading, step)
     earlier = (b.call_id for b in failure.graph.backwards if b.call_id < step.id)
     roots = [i for c in earlier for i in failure.graph.call[c].inputs[:1]]
-    used = _lines_making(failure, facts.ancestors(roots), step)
+    used = _lines_making(failure, scope, facts.ancestors(roots), step)
     return [] if moved.keys() & used.keys() else list(moved.values())
 
 
-def _lines_making(failure: Failure, made: Iterable[int], step: Call) -> dict[int, Call]:
-    """Return the statements above a step, in the scope of the backward, under which tensors were
-    made, by their line."""
-    scope = variables_of(frames(failure.call)[0]) if failure.call else None
+def _depth_of_difference(failure: Failure, step: Call) -> int:
+    """Return how far outside of a helper a step and the backward stand at two statements, where
+    both ran in that helper; 0 where they did not."""
+    inner = frames(step), frames(failure.call) if failure.call else ()
+    if not all(inner) or variables_of(inner[0][0]) != variables_of(inner[1][0]):
+        return 0
+    pairs = enumerate(zip(*inner, strict=False))
+    depths = (d for d, (one, other) in pairs if d and one[:2] != other[:2])
+    return next((d for d in depths if inner[0][d].scope == inner[1][d].scope), 0)
+
+
+def _lines_outside(failure: Failure, step: Call, node: Node | None) -> list[Call]:
+    """Return the statements that belong below a step which, like the backward, ran in a helper:
+    where that is called."""
+    depth = _depth_of_difference(failure, step)
+    return lines_between(failure, step, node, depth) if depth else []
+
+
+def _told_outside(failure: Failure, step: Call) -> tuple[Call, dict[str, Any]]:
+    """Return the call of a helper in which a step ran, and what is told of it: below the last one
+    that moved what this loss was computed with."""
+    depth, last = _depth_of_difference(failure, step), failure.call
+    assert last is not None
+    leaves = objects(leaves_from(failure, failure.run.roots if failure.run else ()))
+    tensor = failure.graph.tensor
+    writing = [e for e in failure.facts.writes if step.id <= e.call_id < last.id]
+    moving = [e for e in writing if tensor[e.after_id].object_id in leaves]
+    calls = [failure.graph.call[e.call_id] for e in moving if failure.facts.writes_memory(e)]
+    alike = [c for c in calls if _depth_of_difference(failure, c) == depth]
+    place, below = place_at(step, depth), place_at((alike or [step])[-1], depth)
+    return place, {
+        "writer": failure.code(place, LINE),
+        "below": failure.written(below),
+        "root": failure.name(tensor[last.inputs[0]]),
+    }
+
+
+def _lines_making(
+    failure: Failure, scope: Scope, made: Iterable[int], step: Call
+) -> dict[int, Call]:
+    """Return the statements above a step, in a scope, under which tensors were made, by their
+    line."""
     wanted, found = set(made), dict[int, Call]()
     for call in failure.calls_before(step):
         place = _place_in(scope, call) if not wanted.isdisjoint(call.outputs) else None
@@ -288,7 +359,7 @@ def _lines_making(failure: Failure, made: Iterable[int], step: Call) -> dict[int
     return found
 
 
-def _place_in(scope: Scope | None, call: Call) -> Call | None:
+def _place_in(scope: Scope, call: Call) -> Call | None:
     """Return the statement of a scope under which a call ran."""
     found = (d for d, frame in enumerate(frames(call)) if variables_of(frame) == scope)
     depth = next(found, None)

@@ -64,6 +64,46 @@ def made_once(failure: Failure) -> Explanation | None:
     )
 
 
+def kept_from_before(failure: Failure) -> Explanation | None:
+    """Tell of an attribute that a function computed for an earlier loss, and that it read again
+    for this one, without coming by the line that computes it: a cache."""
+    if failure.freed is None or failure.call is None:
+        return None
+    node, run = failure.freed
+    first, maker = failure.graph.call[run.call_id], failure.maker(node)
+    if maker is None or maker.id > first.id or failure.made_again(maker, first, failure.call):
+        return None
+    place = place_at(maker, 0)
+    kept = {name for name in names_in(code_of(place))[0] if name.startswith("self.")}
+    reader = _read_again(failure, maker, first, kept)
+    if reader is None:
+        return None
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "once_kept",
+        calls=[place],
+        also_at=[first, reader, failure.call],
+        tensors=failure.shared(run.ran),
+        nodes=[node],
+        kept=several(sorted(kept)),
+        code=failure.code(place, LINE),
+        place=failure.words.where(place),
+        reader=failure.written(reader),
+        first=failure.written(first),
+        name=node.name,
+    )
+
+
+def _read_again(failure: Failure, maker: Call, first: Call, names: set[str]) -> Call | None:
+    """Return the statement of the maker's function that reads a name after an earlier backward."""
+    scopes = {variables_of(frame) for frame in frames(maker)[:1]}
+    for call in failure.calls_between(first, failure.call) if failure.call else ():
+        here = {variables_of(frame) for frame in frames(call)[:1]}
+        if scopes & here and names & names_in(code_of(place_at(call, 0)))[1]:
+            return place_at(call, 0)
+    return None
+
+
 def is_without_name(failure: Failure, leaf: Tensor, place: Call) -> bool:
     """Say whether a leaf was made in the line of a call, and only what was made of it has a name:
     ``W = torch.randn(3, requires_grad=True) * 0.01``."""

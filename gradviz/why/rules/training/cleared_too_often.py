@@ -85,6 +85,18 @@ def never_stepped(asked: Silent) -> Explanation | None:
         return _told_not_run(asked, left, found)
     if (another := _stepped_another(asked, row[-1].call, found)) is not None:
         return another
+    if (scheduled := _only_scheduled(asked)) is not None:
+        return asked.answer(
+            Cause.CLEARED_TOO_OFTEN,
+            "only_scheduled",
+            statements=[scheduled],
+            calls=lines_once([row[-1].call]),
+            tensors=asked.states_of(found),
+            names=asked.names_of(found),
+            backwards=len(row),
+            other=scheduled.code,
+            optimizers=_holders(asked, found),
+        )
     return asked.answer(
         Cause.CLEARED_TOO_OFTEN,
         "never_stepped",
@@ -180,6 +192,21 @@ def _told_not_run(
         other=left.other.code if left.other else "",
         condition=left.condition,
     )
+
+
+def _only_scheduled(asked: Silent) -> Source | None:
+    """Return the step of a scheduler, where the code steps nothing but schedulers."""
+    made = (node for _, node in asked.statements.nodes(ast.Assign) if _makes_scheduler(node))
+    names = {callee_of(target) for node in made for target in node.targets}
+    steps = [*asked.statements.calls("step")]
+    scheduled = [place for place, call in steps if _last(call.func) in names]
+    return scheduled[0] if scheduled and len(scheduled) == len(steps) else None
+
+
+def _makes_scheduler(node: ast.Assign) -> bool:
+    """Say whether a statement gives a name to a new scheduler of torch's."""
+    made = callee_of(node.value.func) if isinstance(node.value, ast.Call) else None
+    return made is not None and hasattr(torch.optim.lr_scheduler, made) and made[0].isupper()
 
 
 class NotRun(NamedTuple):
