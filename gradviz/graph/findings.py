@@ -158,7 +158,7 @@ class Cause(str, Enum):
     # A loss sends it a gradient besides the one that another loss is to train it with.
     EXTRA_GRADIENT = "extra_gradient", Level.NOTE, Symptom.SOME
     # Gradients of autograd.grad without create_graph=True are constants in the loss.
-    FIRST_ORDER = "first_order", Level.NOTE, Symptom.SOME
+    FIRST_ORDER = "first_order", Level.NOTE, Symptom.NONE, Symptom.SOME
 
     # --- what a training loop does with gradients -------------------------------------------------
     # A backward adds to what a step has used already.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
@@ -126,9 +127,9 @@ class Training:
         if after.storage_id not in {self.graph.tensor[e.after_id].storage_id for e in direct}:
             return False
         leaf = after.object_id
-        todo, seen = list(call.inputs), set[int]()
+        todo, seen = deque(call.inputs), set[int]()
         while todo and len(seen) < _CALLS_BACK:
-            tensor_id = todo.pop()
+            tensor_id = todo.popleft()  # the nearest first: a norm of all gradients has many
             if tensor_id in seen:
                 continue
             seen.add(tensor_id)

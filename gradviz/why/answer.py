@@ -95,7 +95,7 @@ def explain_tensor(gradients: Gradients, asked: Asked) -> Explanation:
         >>> explain_tensor(Gradients(Graph()), Asked("x", None, False, True)).cause
         'never_tracked'
     """
-    since = gradients.since_cleared(asked) or gradients
+    since = gradients.filling(asked)
     return next(proven(Stage.GRADIENT, since.symptom(asked), since, asked))
 
 

@@ -150,7 +150,8 @@ def _is_of_another(loss: Any, recording: Recorded) -> bool:
     """Say whether the gradients that a program asked for are of another loss: this one was
     differentiated by ``autograd.grad`` alone, in an inner loop or an attack, while backwards of
     others fill the ``.grad``; or its number was read, and backward called on a leaf alone, which
-    was made of such numbers."""
+    was made of such numbers; or it is a number alone, and backward was called on what it was made
+    of."""
     state = None if loss is None else recording.find(loss)
     if state is None:
         return False
@@ -158,6 +159,8 @@ def _is_of_another(loss: Any, recording: Recorded) -> bool:
     began = {(b.kind, i) for b in graph.backwards for i in graph.call[b.call_id].inputs[:1]}
     own = {t.id for t in facts.states[state.object_id]}
     roots = [graph.tensor[i] for kind, i in began if kind == "backward"]
+    if not state.requires_grad and not facts.ancestors(own).isdisjoint(t.id for t in roots):
+        return True
     kinds = {kind for kind, i in began if i in own}
     if kinds or not roots:
         return kinds == {"grad"} and bool(roots)

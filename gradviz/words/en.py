@@ -1270,6 +1270,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.HEALTHY, "drops_out"): Answer(
         verdict="{health}{symptom}: {loss} is made of a derivative, and that does not depend on {it}: a summand drops out of it.",
     ),
+    (Cause.FIRST_ORDER, "of_custom"): Answer(
+        verdict="{symptom}: {loss} is made of a derivative that the backward of {node} computed, and that does not depend on {it}.",
+        why="what forward kept on ctx by other means than save_for_backward() is a constant in backward. If the true derivative is constant too, nothing is wrong.",
+        mend="in forward, save_for_backward() the inputs and outputs that backward computes with; return what lies between as outputs too.",
+    ),
     (Cause.HEALTHY, "alternative"): Answer(
         verdict="{health}{symptom}: no call used it in this run; others in its place were used, by one iteration and not by the next.",
     ),
@@ -1279,7 +1284,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NO_BACKWARD_YET, "given_back"): Answer(
         verdict="{symptom}: autograd.grad returns gradients, it fills no .grad.",
-        mend="use what it returned, or call backward().",
+        mend="use what it returned; or, where .grad is wanted, call backward() on the same output.",
     ),
     (Cause.NO_BACKWARD_YET, "not_asked_for"): Answer(
         verdict="{symptom}: autograd.grad was asked for the gradient of {others}, and returned that alone; it fills no .grad.",

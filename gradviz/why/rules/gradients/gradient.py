@@ -39,6 +39,10 @@ class Gradients(Zeros):
         super().__init__(graph, losses, zeros, still)
         self.training = training or Training(self.facts, {})
 
+    def filling(self, asked: Asked) -> Gradients:
+        """Ask of those backwards alone that could fill its .grad."""
+        return self.since_cleared(asked) or self.of_backwards(asked) or self
+
     def since_cleared(self, asked: Asked) -> Gradients | None:
         """Ask of the backwards after the call that cleared its .grad, where no loss was given:
         only these could fill it since."""
@@ -51,6 +55,28 @@ class Gradients(Zeros):
         return (
             Gradients(self.graph, losses, self.zeros, self.still, self.training) if later else None
         )
+
+    def of_backwards(self, asked: Asked) -> Gradients | None:
+        """Ask of the losses of backward() alone, where no loss was given and one of them is made of
+        what autograd.grad derived with a graph: autograd.grad fills no .grad."""
+        call, tensor = self.graph.call, self.graph.tensor
+        kinds = {
+            kind: [call[b.call_id] for b in self.graph.backwards if b.kind == kind]
+            for kind in ("grad", "backward")
+        }
+        losses = [i for made in kinds["backward"] for i in made.inputs[:1]]
+        if self.given or asked.grad != "none" or not losses:
+            return None
+        behind = self.facts.ancestors(losses)
+        derived = {i for made in kinds["grad"] for i in made.outputs if tensor[i].requires_grad}
+        if derived.isdisjoint(behind):
+            return None
+        return Gradients(self.graph, losses, self.zeros, self.still, self.training)
+
+    def custom_above(self, asked: Asked) -> list[Node]:
+        """Return the custom Functions from whose backward its gradient comes."""
+        nodes = (self.graph.node.get(i) for i in self.above(asked))
+        return [n for n in nodes if n is not None and n.kind is NodeKind.CUSTOM_FUNCTION]
 
     # --- it asks for no gradient ------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ Knows no torch."""
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, NodeKind
+from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.why.explanation import Explanation
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked
@@ -125,8 +125,7 @@ def unseen_path(gradients: Gradients, asked: Asked) -> bool:
 
 def custom_above(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that a custom Function may have returned None towards it."""
-    above = [gradients.graph.node[i] for i in gradients.above(asked) if i in gradients.graph.node]
-    custom = [node for node in above if node.kind is NodeKind.CUSTOM_FUNCTION]
+    custom = gradients.custom_above(asked)
     if not custom:
         return None
     return gradients.answer(

@@ -185,16 +185,26 @@ def _is_read_outside(gradients: Gradients, module_call: int) -> bool:
 
 def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that it goes into what autograd.grad derived with a graph, and that the derivative, of
-    which the loss is made, does not depend on it: a last bias is a summand."""
-    tensor, call = gradients.graph.tensor, gradients.graph.call
-    for run in (b for b in gradients.graph.backwards if b.kind == "grad"):
-        made = [i for i in call[run.call_id].outputs if i in gradients.flow.behind]
-        if not any(tensor[i].requires_grad and not tensor[i].is_leaf for i in made):
+    which the loss is made, does not depend on it: a last bias is a summand. What the backward of a
+    custom Function computes is a derivative only as far as that says so."""
+    graph, above = gradients.graph, gradients.above(asked)
+    behind = set(gradients.flow.behind)
+    for run in reversed([b for b in graph.backwards if b.kind == "grad"]):
+        derived = graph.call[run.call_id]
+        made = [graph.tensor[i] for i in derived.outputs if i in behind]
+        if not any(t.requires_grad and not t.is_leaf for t in made):
             continue
-        if gradients.above(asked).isdisjoint(run.roots):
+        behind |= gradients.facts.ancestors(derived.inputs)  # one derivative is made of another
+        if above.isdisjoint(run.roots):
             continue
+        custom = gradients.custom_above(asked)
         return gradients.answer(
-            asked, Cause.HEALTHY, "drops_out", calls=[call[run.call_id]], checked=CHECKED_IN_LOSS
+            asked,
+            Cause.FIRST_ORDER if custom else Cause.HEALTHY,
+            "of_custom" if custom else "drops_out",
+            calls=[derived],
+            checked=CHECKED_IN_LOSS,
+            node=custom[0].name.removesuffix("Backward") if custom else "",
         )
     return None
 

@@ -1,4 +1,5 @@
-"""Losses that grow from step to step until they are no number."""
+"""Losses that grow from step to step until they are no number. The steps are blamed only where
+they took clean gradients: with sums of all backwards so far, any rate is too large."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.why.explanation import Explanation
 from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
+from gradviz.why.rules.training.gradients_pile_up import piled_up
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -23,13 +25,15 @@ def is_recorded(case: Case, found: Explanation) -> bool:
 
 
 def diverged(case: Case, found: Explanation) -> Explanation | None:
-    """Tell that the loss grew with each step before it became infinite or NaN: the steps went too
-    far."""
+    """Tell that the loss grew with each step before it became infinite or NaN: the steps took sums
+    of old gradients, or else went too far."""
     for row in loss_rows(case.facts):
         if math.isfinite(row.values[-1]):
             continue
         steps = steps_between(row, case.training)
         if steps:
+            if (piled := piled_up(case.live_state)) is not None:
+                return piled._replace(more=(found.verdict, *piled.more))
             fields = fields_of(case, row, steps)
             told = case.answer(
                 Cause.NAN,

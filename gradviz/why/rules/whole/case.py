@@ -222,7 +222,7 @@ class Case(Losses):
         zeros, still = gone.all_zeros(self.graph, asked)
         self.gradients = gradients = Gradients(self.graph, (), zeros, still, self.training)
         for one in asked:
-            since = gradients.since_cleared(one) or gradients
+            since = gradients.filling(one)
             proofs = self.prove(Stage.GRADIENT, since.symptom(one), since, one)
             proof = next(proofs)
             if proof.cause is not Cause.NOT_KNOWN:  # of what is gone, nothing more will be known
