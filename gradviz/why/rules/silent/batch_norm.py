@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import torch
 
+from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
@@ -53,8 +54,10 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
 
 def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
     """Yield the layers that keep statistics and train no weight, each under its name, and whether
-    they are asked about; those of other models only where nothing is asked in particular."""
+    they are asked about; those of other models only where nothing is asked in particular, and then
+    none into which the code writes the values of others: a moving average does not rest."""
     given = {id(t) for t in asked.tensors.values()}
+    written = {c.into for c in copied(asked.facts)} if asked.bare else set[int | None]()
     for title, model in {**asked.named_modules, **asked.models}.items():
         every = list(model.parameters())
         for name, layer in model.named_modules():
@@ -64,7 +67,8 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
             is_asked = title in asked.models or not given.isdisjoint(statistics)
             own = list(layer.parameters()) or every
             frozen = own and not any(p.requires_grad for p in own)
-            if frozen and (is_asked or asked.bare):
+            is_written = any(asked.object_of(p) in written for p in own)
+            if frozen and not is_written and (is_asked or asked.bare):
                 yield ".".join(filter(None, (title, name))), layer, is_asked
 
 

@@ -11,7 +11,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
 )
-from gradviz.graph.training import STEPS
+from gradviz.graph.training import STEPS, Did
 from gradviz.watch.identity import read
 from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
@@ -28,7 +28,7 @@ def leftovers(asked: Silent) -> Iterator[Explanation]:
     for known_name, p in frozen_with_gradient(asked).values():
         steps_seen = stepped(asked, p)
         reason = reason_moved(asked, p, steps_seen)
-        if not reason or (not steps_seen and _is_frozen_in_turns(asked, p)):
+        if not reason or (not steps_seen and _is_left_alone(asked, p)):
             continue
         state = asked.recording.find(p) if asked.recording is not None else None
         reasons.append(reason)
@@ -91,6 +91,21 @@ def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
         if frozen and by_step and not event.alias:
             steps.append(call)
     return steps
+
+
+def _is_left_alone(asked: Silent, tensor: torch.Tensor) -> bool:
+    """Say whether the recorded code did not mean a step of a weight that it froze: it switched it
+    on again, or, where nothing is asked in particular, stepped others since and not this one."""
+    return _is_frozen_in_turns(asked, tensor) or (asked.bare and _stepped_others(asked, tensor))
+
+
+def _stepped_others(asked: Silent, tensor: torch.Tensor) -> bool:
+    """Say whether an optimizer stepped others after a weight was frozen, if that was recorded."""
+    object_id, states = asked.object_of(tensor), asked.graph.tensor
+    writes = () if object_id is None else asked.facts.writes_by_object.get(object_id, ())
+    frozen = max((e.call_id for e in writes if states[e.before_id].requires_grad), default=-1)
+    every = (m for row in asked.training.moments.values() for m in row)
+    return any(m.did is Did.STEPPED and m.call.id > frozen for m in every)
 
 
 def _is_frozen_in_turns(asked: Silent, tensor: torch.Tensor) -> bool:

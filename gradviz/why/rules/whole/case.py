@@ -163,6 +163,7 @@ class Case(Losses):
         told = targets.in_turn(told, self.gradients)
         told = chosen_off.without_chosen(self, told)
         told = targets.without_results(self, told)
+        told = targets.without_returned(self, told)
         alone = self._held_by_none()
         if self.in_particular or not alone or not any(_is_fine(e) for _, e in told):
             return told
@@ -433,7 +434,7 @@ class Case(Losses):
 
     def with_leaves_told(self, found: Explanation) -> Explanation:
         """Return an answer that found no fault, told of the loss and of all leaves behind it."""
-        names = [a.name for a in self.targets_asked]
+        names = [a.name for a, _ in self.meant]
         what = say("entry.leaves_have", loss=self.gradients.loss, leaves=names, n=len(names))
         told = self.answer(Cause.HEALTHY, "fine" if self.recording else "fine_unseen", what=what)
         return found._replace(verdict=told.verdict, why=told.why, finding=told.finding)

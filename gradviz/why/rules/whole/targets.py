@@ -20,6 +20,9 @@ from gradviz.why.rules.gradients.kept_off import kept_and_trained
 from gradviz.why.rules.whole.losses import WRITTEN, Losses
 from gradviz.why.subjects import held_by, parameters_of
 
+# that a loss does not lead to a leaf
+_OF_NO_WAY = {Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET}
+
 
 def without_targets(case: Losses, told: Told, gradients: Gradients) -> Told:
     """Return answers without those about a target or teacher: a network built like one that is
@@ -84,6 +87,24 @@ def without_results(case: Losses, told: Told) -> Told:
     read = {id(t) for t, look in case.recording.looked_at() if look.attribute == "grad"}
     ids = {case.ids.get(i) for i in read | case.sure_grads}
     return [(a, e) for a, e in told if e.cause is not Cause.NON_LEAF or a.tensor_id in ids]
+
+
+def without_returned(case: Losses, told: Told) -> Told:
+    """Return answers without those that a loss does not reach a leaf whose gradient autograd.grad
+    gave to the program, where nothing is asked in particular and others have theirs: that is what
+    an inner loop adapts, or an attack moves."""
+    runs = (b for b in case.graph.backwards if b.kind == "grad")
+    returned = {i for run in runs for i, preview in run.returned if preview is not None}
+    objects = {case.graph.tensor[i].object_id for i in returned}
+    if case.in_particular or not any(_is_leaf_with_gradient(a, e) for a, e in told):
+        return told
+    return [(a, e) for a, e in told if e.cause not in _OF_NO_WAY or not _is_of(case, a, objects)]
+
+
+def _is_of(case: Losses, asked: Asked, objects: set[int]) -> bool:
+    """Say whether a tensor that is asked about is one of some objects."""
+    state = case.graph.tensor.get(asked.tensor_id)
+    return state is not None and state.object_id in objects
 
 
 def _is_leaf_with_gradient(asked: Asked, found: Explanation) -> bool:
