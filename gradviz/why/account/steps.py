@@ -226,7 +226,8 @@ class Steps:
             begun = max((m.call.id for u in step.used for m in u.added[-1:]), default=0)
             clips = [(call, leaf) for call, leaf in self.clips if begun < call.id < step.call.id]
             clipped = {leaf for _, leaf in clips}
-            rest = step.leaves - clipped
+            # of a state that only the first chunk of an epoch uses, an earlier step's
+            rest = {u.leaf for u in step.used if not any(map(self.is_clip, u.changed))}
             if clipped and rest:
                 yield Remark(
                     Weight.WEIGHTY,

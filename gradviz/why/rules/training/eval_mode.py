@@ -55,12 +55,20 @@ def left_in_eval(asked: Silent) -> Explanation | None:
 
 
 def _trained_calls(asked: Silent) -> set[int]:
-    """Return the module calls out of which a recorded backward ran."""
+    """Return the module calls out of which a backward ran whose gradients a step used: an attack's
+    or a saliency's train nothing."""
     tensor, facts = asked.graph.tensor, asked.facts
+    used = asked.training.step_using
+    ran = {
+        event.node_id
+        for run in used
+        if run is not None
+        for event in facts.nodes_of_run.get(run, ())
+    }
     found = set[int]()
     for call in facts.ordinary_calls:
         ends = (tensor[i].gradient_edge for i in call.outputs)
-        if call.module_call not in found and any(e and e.node_id in facts.ran for e in ends):
+        if call.module_call not in found and any(e and e.node_id in ran for e in ends):
             found.update(facts.module_calls_around(call.module_call))
     return found
 

@@ -166,10 +166,11 @@ def changed(asked: Silent) -> Explanation | None:
 
 
 def _is_known_to_differ(event: Changed) -> bool:
-    """Say whether both what was sent and what arrived are known: of a sum of large gradients that
-    several nodes sent, only the shape is."""
+    """Say whether what was sent and what arrived are known, and differ: of a sum of large gradients
+    that several nodes sent, only the shape is known, and a hook that clips may find nothing to."""
     both = [preview for preview in (event.before, event.after) if preview is not None]
-    return all(not unread(preview) or parts_of(preview)[1] is not None for preview in both)
+    are_known = all(not unread(p) or parts_of(p)[1] is not None for p in both)
+    return are_known and event.before != event.after
 
 
 def changed_in_module(asked: Silent) -> Explanation | None:
