@@ -20,7 +20,7 @@ import torch
 from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import CutReason, GradvizError, Graph, Source
+from gradviz.graph.records import CutReason, GradvizError, Graph, Source, Tensor
 from gradviz.names.bindings import binder_before
 from gradviz.names.position import callee_of, display_name, locate
 from gradviz.names.statements import Statements
@@ -159,12 +159,20 @@ def _is_of_another(loss: Any, recording: Recorded) -> bool:
     began = {(b.kind, i) for b in graph.backwards for i in graph.call[b.call_id].inputs[:1]}
     own = {t.id for t in facts.states[state.object_id]}
     roots = [graph.tensor[i] for kind, i in began if kind == "backward"]
-    if not state.requires_grad and not facts.ancestors(own).isdisjoint(t.id for t in roots):
-        return True
     kinds = {kind for kind, i in began if i in own}
     if kinds or not roots:
         return kinds == {"grad"} and bool(roots)
-    return all(root.is_leaf for root in roots) and _is_read_as_number(own, graph)
+    return _is_shown_only(state, roots, facts)
+
+
+def _is_shown_only(loss: Tensor, roots: Collection[Tensor], facts: Facts) -> bool:
+    """Say whether a loss on which no backward was called is there to be looked at: it is a number
+    alone, and backward was called on what it was made of; or its number was read, and backward
+    called on leaves alone."""
+    own = {t.id for t in facts.states[loss.object_id]}
+    if not loss.requires_grad and not facts.ancestors(own).isdisjoint(r.id for r in roots):
+        return True
+    return all(root.is_leaf for root in roots) and _is_read_as_number(own, facts.graph)
 
 
 def _is_read_as_number(states: Collection[int], graph: Graph) -> bool:

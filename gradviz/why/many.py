@@ -24,7 +24,7 @@ from gradviz.words.words import Words
 
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 # forms of zeros that are the right gradient
-RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum")
+RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum", "loss_zero_now")
 # forms: it gets no gradient, and its values by copying; or it drops out of a derivative
 WITHOUT = ("copied_into", "drops_out")
 # forms: their gradient is from another loss, or their values

@@ -1055,12 +1055,12 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NAN, "diverged"): Answer(
         verdict="Training diverged: {loss} grew with each step, {values:list}, until it was no number.",
-        why="each step went too far ({step}), and left weights whose gradients were larger still.",
+        why="steps that go too far ({step}) do this: each leaves weights whose gradients are larger still. Data that grow or hold NaN do it too, and were not looked at.",
         mend="steps that go less far; and inputs and targets scaled to about 1, or clip_grad_norm_() between backward and step.",
     ),
     (Cause.NAN, "diverged_at"): Answer(
         verdict="Training diverged: {loss} grew with each step, {values:list}, until it was no number.",
-        why="each step went too far ({step}, with a learning rate of {rate}), and left weights whose gradients were larger still.",
+        why="steps that go too far ({step}, with a learning rate of {rate}) do this: each leaves weights whose gradients are larger still. Data that grow or hold NaN do it too, and were not looked at.",
         mend="a smaller learning rate, such as a tenth of it; and inputs and targets scaled to about 1, or clip_grad_norm_() between backward and step.",
     ),
     (Cause.NAN, "not_finite"): Answer(
@@ -1358,6 +1358,10 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     (Cause.HEALTHY, "at_minimum"): Answer(
         verdict="{health}{grad} is exactly 0 because the loss is at its minimum.",
         why="{code} is exactly 0, the least that it can be: there is nothing left to learn from this batch, and zero is the right gradient.",
+    ),
+    (Cause.HEALTHY, "loss_zero_now"): Answer(
+        verdict="{health}{grad} is exactly 0, and so is {loss}, in the last of {n} backwards; before, {loss} was {before}.",
+        why="a loss that is never below 0 sends zeros where it is 0: this batch is learned, or nothing of it counts.",
     ),
     (Cause.ZERO_GRADIENT, "cancels"): Answer(
         verdict="{grad} is exactly 0 everywhere: {how}.",

@@ -23,7 +23,7 @@ from gradviz.words.speech import Code, say
 UNNAMED = "(…)"  # stands for the code of a tensor that has no name
 ERROR = 160  # characters of an error that is not known
 # torch's text about what a hook returned: it says nothing of a tensor
-_CHANGED = r"hook .{1,200}? has changed the (?:size|type) of value"
+_CHANGED = "has changed"
 # words of torch's texts that are about gradients
 _OF_AUTOGRAD = re.compile(r"grad|backward|differentia|in-?place|leaf|derivative|hook", re.I)
 
@@ -209,7 +209,7 @@ def about_an_input(failure: Failure) -> Explanation | None:
     base = failure.graph.tensor.get(tensor.base_id if tensor else None)
     maker = failure.facts.maker.get(tensor.id) if tensor else None
     is_made = maker is not None and maker is not failure.call and tensor and tensor.name
-    if re.search(_CHANGED, failure.text):
+    if failure.cause is Cause.HOOK_REFUSED and _CHANGED in failure.text:
         return failure.answer(Cause.HOOK_REFUSED, "changed", calls=[failure.call])
     form = "complex" if _is_complex(failure) else "raised_made" if is_made else "raised"
     at_the_maker = form == "complex" or failure.cause is Cause.INFERENCE_TENSOR

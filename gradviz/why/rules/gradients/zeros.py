@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from gradviz.graph.findings import Cause, Sure
+from gradviz.graph.preview import number
 from gradviz.graph.records import Call, Node, Tensor
 from gradviz.why.explanation import Explanation
 from gradviz.why.handed_on import computed, plain_name
+from gradviz.why.loss_rows import loss_rows
 from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Slot
 from gradviz.why.rules.gradients.zero_slopes import Reason, at_minimum, reason
 from gradviz.why.zero_flow import FACTORS, FLAT, HOOK, ZeroFlow
@@ -103,12 +105,11 @@ class Zeros(ZeroFlow):
         stops = self.stopping(asked)
         if not stops or len(self.moved_at(asked)) >= len(stops):
             return None
-        if self.zero_makers(asked):
-            return self.zero_because(asked, self.nearest(asked, stops))
         end = self.node_of(asked)
-        if end and end[0] in self.open:
+        if end and end[0] in self.open and not self.zero_makers(asked):
             return None  # something else may come on another way
-        return self.zero_because(asked, self.nearest(asked, stops))
+        nearest = self.nearest(asked, stops)
+        return self.of_zero_loss(asked, nearest) or self.zero_because(asked, nearest)
 
     def zero_because(self, asked: Asked, stops: list[Slot]) -> Explanation:
         """Tell that all its gradient comes through these edges, along which only zeros went."""
@@ -136,6 +137,25 @@ class Zeros(ZeroFlow):
             return self.at_least(asked, nodes, least)
         known = self.why_zero(nodes, stops)
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
+
+    def of_zero_loss(self, asked: Asked, stops: list[Slot]) -> Explanation | None:
+        """Tell that the loss of the last backward is exactly 0 itself, and that of an earlier one
+        was not: nothing of the last batch counts, or it is learned."""
+        rows = (r for r in loss_rows(self.facts) if r.calls[-1].inputs[0] in self.losses)
+        row = next((r for r in rows if r.values[-1] == 0 and any(r.values)), None)
+        if row is None:
+            return None
+        nodes = [self.graph.node[node_id] for node_id, _ in stops]
+        return self.answer(
+            asked,
+            Cause.HEALTHY,
+            "loss_zero_now",
+            calls=[*self.calls_in_order(nodes), row.calls[-1]],
+            nodes=[node.id for node in nodes],
+            checked=_CHECKED,
+            before=number(next(v for v in reversed(row.values) if v)),
+            n=len(row.values),
+        )
 
     def times_zeros(
         self, asked: Asked, nodes: Sequence[Node], factors: Sequence[Tensor]

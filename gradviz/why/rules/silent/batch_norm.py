@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 import torch
@@ -66,10 +66,16 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
             statistics = {id(layer.running_mean), id(layer.running_var)}
             is_asked = title in asked.models or not given.isdisjoint(statistics)
             own = list(layer.parameters()) or every
-            frozen = own and not any(p.requires_grad for p in own)
-            is_written = any(asked.object_of(p) in written for p in own)
-            if frozen and not is_written and (is_asked or asked.bare):
+            if _are_at_rest(asked, own, written) and (is_asked or asked.bare):
                 yield ".".join(filter(None, (title, name))), layer, is_asked
+
+
+def _are_at_rest(
+    asked: Silent, weights: Sequence[torch.nn.Parameter], written: Set[int | None]
+) -> bool:
+    """Say whether there are weights, none of which is trained or among what is written."""
+    moving = (p for p in weights if p.requires_grad or asked.object_of(p) in written)
+    return bool(weights) and next(moving, None) is None
 
 
 def mean_of(layer: torch.nn.Module) -> torch.Tensor:
