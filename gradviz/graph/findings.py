@@ -162,7 +162,7 @@ class Cause(str, Enum):
 
     # --- what a training loop does with gradients -------------------------------------------------
     # A backward adds to what a step has used already.
-    GRADIENTS_PILE_UP = "gradients_pile_up", Level.SUSPECT, Symptom.SOME
+    GRADIENTS_PILE_UP = "gradients_pile_up", Level.SUSPECT, Symptom.NAN, Symptom.SOME
     # Cleared after each of several backwards, though a step comes after them all.
     CLEARED_TOO_OFTEN = (
         "cleared_too_often",

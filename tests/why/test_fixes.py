@@ -3636,6 +3636,35 @@ loss.backward()
     ("create_graph=True in", "(net(x).sum(), x)", "(net(x).sum(), x, create_graph=True)"),
 )
 fix(
+    "first_order/of_custom",
+    "x",
+    "x.grad is not None",
+    """
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        twice = x * 2
+        ctx.twice = twice
+        return twice**2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 4 * ctx.twice * grad
+
+x = torch.tensor([1.0, 3.0], requires_grad=True)
+y = Square.apply(x)
+slope, = torch.autograd.grad(y, x, torch.ones(2, requires_grad=True), create_graph=True)
+slope.sum().backward()
+""",
+    (
+        "save_for_backward() the inputs and outputs that backward computes with",
+        "ctx.twice = twice",
+        "ctx.save_for_backward(x)",
+        "4 * ctx.twice",
+        "8 * ctx.saved_tensors[0]",
+    ),
+)
+fix(
     "first_order/in_loss",
     "w, loss",
     "w.grad.allclose(torch.tensor([0.4, -0.2]))",
