@@ -2200,6 +2200,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{error}",
         why="this is none of autograd's errors: the line itself raised it, and no gradient has a part in it.",
     ),
+    (Cause.NOT_KNOWN, "stopped"): Answer(
+        verdict="The program was stopped while this line ran ({error}): that is no fault of it.",
+        why="a backward that is stopped leaves gradients in some of its leaves only; what ran before it is whole.",
+    ),
     (Cause.NOT_KNOWN, "raised"): Answer(
         verdict="{error}",
         why="not known: this is none of the errors of autograd that can be told apart here.",

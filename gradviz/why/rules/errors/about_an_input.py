@@ -30,6 +30,8 @@ _OF_AUTOGRAD = re.compile(r"grad|backward|differentia|in-?place|leaf|derivative|
 
 def unknown(failure: Failure) -> Explanation:
     """Tell of an error that is not known here; its traceback says where it was raised."""
+    if failure.kind == "KeyboardInterrupt":
+        return failure.answer(Cause.NOT_KNOWN, "stopped", checked=(), more=(), error=failure.kind)
     return failure.answer(
         Cause.NOT_KNOWN,
         "elsewhere" if is_elsewhere(failure) else "raised",
