@@ -7,8 +7,9 @@ import math
 from functools import cached_property
 
 from gradviz.graph.facts import grouped
-from gradviz.graph.operations import VANISHING, Fate, Operation, Operations, Sent, Weight
+from gradviz.graph.operations import VANISHING, Fate, Operation, Operations, Weight
 from gradviz.graph.records import NodeRan
+from gradviz.graph.sent import Sent
 
 SUDDEN = 1e-3  # a gradient that one operation makes smaller than this, of 1, vanishes there
 
@@ -85,8 +86,8 @@ class Fading:
         """The first node that sent nan or inf though neither arrived at it; None: none did so, or
         the backward began with them."""
         operations = self.operations
-        bad = {(sent.run, sent.node_id) for sent in operations.sent if sent.is_broken}
-        came = {key[:2] for key in operations.broken}
+        bad = {(sent.run, sent.node_id) for sent in operations.gradients.sent if sent.is_broken}
+        came = {key[:2] for key in operations.gradients.broken}
         for event in operations.facts.nodes_ran:
             at = event.run, event.node_id
             if at in bad:
@@ -95,12 +96,12 @@ class Fading:
 
     @cached_property
     def _last_run(self) -> int:
-        return max((sent.run for sent in self.operations.sent), default=0)
+        return max((sent.run for sent in self.operations.gradients.sent), default=0)
 
     @cached_property
     def _into(self) -> dict[int, list[Sent]]:
         """The gradients of the last run, by the node that they went to."""
-        last = (sent for sent in self.operations.sent if sent.run == self._last_run)
+        last = (sent for sent in self.operations.gradients.sent if sent.run == self._last_run)
         return grouped((sent.next_node_id, sent) for sent in last)
 
     def _came(self, sent: Sent) -> float:
@@ -110,7 +111,7 @@ class Fading:
 
     @cached_property
     def _arrived(self) -> dict[tuple[int, int], list[float]]:
-        items = self.operations.arrived.items()
+        items = self.operations.gradients.arrived.items()
         return grouped(((run, node_id), norm) for (run, node_id, _), norm in items)
 
     @cached_property

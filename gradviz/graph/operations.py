@@ -18,6 +18,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Wrote
+from gradviz.graph.sent import Sent, SentGradients, number_of
 from gradviz.graph.training import Training
 
 # Below this norm, and not zero, a gradient counts as vanished: Adam's eps is 100 times larger.
@@ -79,19 +80,6 @@ class Weight(NamedTuple):
     shape: tuple[int, ...] | None
 
 
-class Sent(NamedTuple):
-    """Gradient that went along one edge of the graph in one run, from the operation that used a
-    value to the operation (None: the leaf) that made it."""
-
-    run: int
-    node_id: int
-    next_index: int
-    next_node_id: int
-    input_nr: int
-    norm: float  # nan where it is not known
-    is_broken: bool = False  # whether it holds nan or inf
-
-
 class _Makers:
     """Which operation made or wrote each state, of the operations that were added so far. What only
     got another flag or ``.grad`` since was made where its object was.
@@ -140,6 +128,7 @@ class Operations:
     def __init__(self, graph: Graph, losses: Sequence[int] = ()) -> None:
         self.graph = graph
         self.facts = Facts.of(graph)
+        self.gradients = SentGradients(self.facts)
         self.ran_backward = bool(graph.backwards)
         self.flow = Flow(graph, losses or self.facts.losses or self._last_results())
 
@@ -373,23 +362,9 @@ class Operations:
     # --- gradients --------------------------------------------------------------------------------
 
     @cached_property
-    def sent(self) -> list[Sent]:
-        """Every gradient that went along an edge, run by run."""
-        edges = {(e.node_id, e.next_index): e for e in self.graph.edges}
-        found = []
-        for event in self.facts.nodes_ran:
-            for k, (preview, norm) in enumerate(_paired(event.sent, event.sent_norms)):
-                edge = edges.get((event.node_id, k))
-                if preview is None or edge is None or edge.next_node_id is None:
-                    continue
-                ends = event.run, event.node_id, k, edge.next_node_id, edge.input_nr
-                found.append(Sent(*ends, _number(norm, preview), _is_broken(norm, preview)))
-        return found
-
-    @cached_property
     def sent_to(self) -> dict[int, list[Sent]]:
         """The gradients that came back to the nodes of each operation, by its place."""
-        pairs = ((self.of_node.get(sent.next_node_id), sent) for sent in self.sent)
+        pairs = ((self.of_node.get(sent.next_node_id), sent) for sent in self.gradients.sent)
         return grouped((at, sent) for at, sent in pairs if at is not None)
 
     def norm_at(self, places: Iterable[int]) -> float | None:
@@ -407,49 +382,7 @@ class Operations:
         run = max(sent.run for sent in came)
         if any(sent.is_broken for sent in came if sent.run == run):
             return math.inf
-        return self.norm_of_sent(sent for sent in came if sent.run == run)
-
-    @cached_property
-    def arrived(self) -> dict[tuple[int, int, int], float]:
-        """The norm of what arrived at a node, by ``(run, node_id, input_nr)``."""
-        return {
-            (event.run, event.node_id, at): _number(norm, preview)
-            for event in self.facts.nodes_ran
-            for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
-            if preview is not None
-        }
-
-    @cached_property
-    def broken(self) -> set[tuple[int, int, int]]:
-        """Where gradients that hold nan or inf arrived, as ``(run, node_id, input_nr)``."""
-        return {
-            (event.run, event.node_id, at)
-            for event in self.facts.nodes_ran
-            for at, (preview, norm) in enumerate(_paired(event.arrived, event.arrived_norms))
-            if preview is not None and _is_broken(norm, preview)
-        }
-
-    def norm_of_sent(self, sents: Iterable[Sent]) -> float:
-        """Return the norm of gradients sent in one run by some operations. Where all that arrived
-        at a tensor is among them, it is the tensor's own; else that of the parts."""
-        norms: list[float] = []
-        by_tensor: dict[tuple[int, int, int], list[Sent]] = {}
-        for sent in sents:
-            by_tensor.setdefault((sent.run, sent.next_node_id, sent.input_nr), []).append(sent)
-        for slot, parts in by_tensor.items():
-            arrived = self.arrived.get(slot, math.nan)
-            whole = len(parts) == len(self._sent_to[slot]) and not math.isnan(arrived)
-            norms.append(arrived if whole else root_of_squares(p.norm for p in parts))
-        return root_of_squares(norms)
-
-    def last_norm(self, object_id: int) -> float:
-        """Return the norm of the last gradient that arrived at a parameter; nan: not measured."""
-        arrivals = self._arrivals_at.get(self.facts.accumulate_node.get(object_id, -1))
-        return self.arrived[arrivals[-1]] if arrivals else math.nan
-
-    @cached_property
-    def _sent_to(self) -> dict[tuple[int, int, int], list[Sent]]:
-        return grouped(((s.run, s.next_node_id, s.input_nr), s) for s in self.sent)
+        return self.gradients.norm_of(sent for sent in came if sent.run == run)
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -545,7 +478,7 @@ class Operations:
         that sent it; None: from a node that no recorded operation made."""
         leaf_at = self.facts.leaf_at
         table: dict[int, dict[int | None, list[Sent]]] = {}
-        for sent in self.sent:
+        for sent in self.gradients.sent:
             if sent.next_node_id in leaf_at:
                 from_op = self.of_node.get(sent.node_id)
                 rows = table.setdefault(leaf_at[sent.next_node_id].object_id, {})
@@ -577,9 +510,9 @@ class Operations:
 
     def _fate_at(self, node: int) -> Fate:
         """Tell what the last gradient was that arrived at an AccumulateGrad."""
-        arrivals = self._arrivals_at.get(node, ())
-        norms = [self.arrived[key] for key in arrivals]
-        if arrivals and arrivals[-1] in self.broken:
+        arrivals = self.gradients.arrivals_at.get(node, ())
+        norms = [self.gradients.arrived[key] for key in arrivals]
+        if arrivals and arrivals[-1] in self.gradients.broken:
             return Fate.NAN
         if norms[-1:] == [0.0]:
             return Fate.ZERO
@@ -599,7 +532,7 @@ class Operations:
             return Fate.NONE
         if "nan" in filled:
             return Fate.NAN
-        return Fate.ZERO if _number(None, filled) == 0.0 else Fate.SOME
+        return Fate.ZERO if number_of(None, filled) == 0.0 else Fate.SOME
 
     @cached_property
     def _filled_unseen(self) -> dict[int | None, str]:
@@ -615,10 +548,6 @@ class Operations:
 
     def _is_reached(self, object_id: int) -> bool:
         return any(self.flow.reaches(t.id) for t in self.facts.states.get(object_id, ()))
-
-    @cached_property
-    def _arrivals_at(self) -> dict[int, list[tuple[int, int, int]]]:
-        return grouped((key[1], key) for key in self.arrived)
 
     # --- beside the losses ------------------------------------------------------------------------
 
@@ -672,36 +601,3 @@ class Operations:
     def are_held(self) -> bool:
         """Say whether any optimizer is known."""
         return any(w.held is not None for w in self.weights)
-
-
-def root_of_squares(norms: Iterable[float]) -> float:
-    """Return the norm of several tensors together.
-
-    >>> root_of_squares([3.0, 4.0])
-    5.0
-    """
-    return math.sqrt(sum(norm * norm for norm in norms))
-
-
-def _paired(
-    previews: Sequence[str | None], norms: Sequence[str | None]
-) -> list[tuple[str | None, str | None]]:
-    """Return each gradient with its norm; None where none was measured."""
-    return list(zip(previews, norms or [None] * len(previews), strict=True))
-
-
-def _is_broken(norm: str | None, preview: str | None) -> bool:
-    """Say whether a gradient holds nan or inf, by its norm or the numbers that are shown."""
-    text = norm or preview or ""
-    return "nan" in text or "inf" in text
-
-
-def _number(norm: str | None, preview: str | None) -> float:
-    """Read a norm: measured, or of the numbers that are shown."""
-    try:
-        if norm is not None:
-            return float(norm)
-        numbers = (preview or "").replace("[", "").replace("]", "").split(",")
-        return root_of_squares(float(part) for part in numbers)
-    except ValueError:
-        return math.nan

@@ -42,7 +42,7 @@ def leaf_rows(unit: Unit, operations: Operations, links: Links) -> list[Row]:
 
 
 def _state(weight: Weight, operations: Operations) -> Row:
-    norm = operations.last_norm(-1 if weight.object_id is None else weight.object_id)
+    norm = operations.gradients.last_norm(-1 if weight.object_id is None else weight.object_id)
     right = "" if math.isnan(norm) else figure(norm)
     if weight.fate is Fate.FROZEN:
         return Row(Tone.FROZEN, (Span(say("outline.leaf_frozen")),))
@@ -78,7 +78,7 @@ def _added(weight: Weight, operations: Operations, links: Links) -> Iterator[Row
     if len(used) < 2:
         return
     for at, sents in used[:USES]:
-        norm = operations.norm_of_sent(sents)
+        norm = operations.gradients.norm_of(sents)
         right = "" if math.isnan(norm) else figure(norm)
         yield Row(Tone.SAID, (Span(_from(operations.all[at], links)),), right)
     if len(used) > USES:

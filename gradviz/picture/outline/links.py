@@ -8,8 +8,9 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gradviz.graph.operations import Operation, Sent
+from gradviz.graph.operations import Operation
 from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.sent import Sent
 from gradviz.picture.outline.units import Expansion, Kind, Unit, unit_of
 
 Pair = tuple[int, int]  # places of two cards: the value's maker, and its user
@@ -226,7 +227,7 @@ class Links:
             self.operations.facts.accumulate_node.get(object_id): k
             for object_id, k in self.input_of.items()
         }
-        for sent in self.operations.sent:
+        for sent in self.operations.gradients.sent:
             head = self._card_of_node(sent.node_id)
             tail = leaf.get(sent.next_node_id, self._card_of_node(sent.next_node_id))
             if head is None or tail is None or head == tail:
@@ -273,7 +274,7 @@ class Links:
         if not link.sent:
             return None
         run = max(sent.run for sent in link.sent)
-        return self.operations.norm_of_sent(s for s in link.sent if s.run == run)
+        return self.operations.gradients.norm_of(s for s in link.sent if s.run == run)
 
     def measured(self, link: Link) -> float | None:
         """Return the norm of the gradient that came back in the last run; None: none came, or it
@@ -287,7 +288,7 @@ class Links:
 
     def carries(self, link: Link) -> bool:
         """Say whether a gradient came back, or can come back where no backward ran."""
-        if self.operations.ran_backward and self.operations.sent:
+        if self.operations.ran_backward and self.operations.gradients.sent:
             return bool(link.sent)
         return link.tracked and self.gets(link.head)
 
@@ -300,7 +301,7 @@ class Links:
         if self.finer is not None:
             place = self._place_of(self.finer)
             return {place[k] for k in self.finer._getting if k in place}
-        if self.operations.sent:
+        if self.operations.gradients.sent:
             ran = {self._card_of_node(n) for n in self.operations.facts.ran}
             arrived = {link.tail for link in self.all.values() if link.sent}
             return {k for k in {*ran, *arrived} if k is not None}

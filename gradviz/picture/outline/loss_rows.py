@@ -98,7 +98,7 @@ class LossRows:
         if not sents:
             return math.nan
         run = max(sent.run for sent in sents)
-        return self.operations.norm_of_sent([s for s in sents if s.run == run])
+        return self.operations.gradients.norm_of([s for s in sents if s.run == run])
 
     def _cards_behind(self, at: int, unit: Unit) -> list[int]:
         """Return the places of the cards whose values went into a term of a loss, cut or not."""

@@ -112,7 +112,8 @@ class Skips:
         """The module calls between which a gradient came back."""
         of_node = self.operations.of_node
         pairs = (
-            (of_node.get(s.next_node_id), of_node.get(s.node_id)) for s in self.operations.sent
+            (of_node.get(s.next_node_id), of_node.get(s.node_id))
+            for s in self.operations.gradients.sent
         )
         return set(self._joined((a, b) for a, b in pairs if a is not None and b is not None))
 

@@ -9,8 +9,9 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-from gradviz.graph.operations import HAS, VANISHING, Fate, Sent, Weight, root_of_squares
+from gradviz.graph.operations import HAS, VANISHING, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
+from gradviz.graph.sent import Sent, root_of_squares
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.loops import FLOOR, FLOOR_TEXT, Profile, parts_of, profile_of
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
@@ -109,7 +110,7 @@ class States:
             return Fate.NAN
         if norm == 0.0:
             whole = [one for some in sent for one in some if one.run == mine[-1].run]
-            return Fate.ZERO if self.operations.norm_of_sent(whole) == 0 else Fate.SOME
+            return Fate.ZERO if self.operations.gradients.norm_of(whole) == 0 else Fate.SOME
         return Fate.VANISHED if norm < VANISHING else Fate.SOME
 
     def _sent_from(self, weight: Weight, inside: set[int]) -> list[Sent] | None:
@@ -130,7 +131,7 @@ class States:
         """Return the norm of what came to a parameter; nan: not measured; None: nothing came."""
         if mine is None:
             return None
-        return self.operations.norm_of_sent(mine) if mine else math.nan
+        return self.operations.gradients.norm_of(mine) if mine else math.nan
 
     def sents_of(self, unit: Unit) -> list[Sent]:
         """List what the operations of a card sent into parameters."""
@@ -411,7 +412,7 @@ class States:
                 by_op = self.operations.filled_from.get(id_of(weight), {})
                 mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
                 if mine:
-                    norms.append(self.operations.norm_of_sent(mine))
+                    norms.append(self.operations.gradients.norm_of(mine))
             if not norms:  # what only derivatives were taken of fills nothing
                 continue
             loss = self.loss_name(run)
