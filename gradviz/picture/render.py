@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from gradviz.graph.records import GradvizError
 from gradviz.picture import theme
+from gradviz.picture.chips import box_of, chip_of, make_room, place_chips
 from gradviz.picture.dot import (
     ACROSS,
     ARRANGEMENTS,
@@ -33,7 +33,7 @@ from gradviz.picture.dot import (
     line_of,
 )
 from gradviz.picture.dot import dot as write_dot
-from gradviz.picture.geometry import Chip, Point, Rect, Spline, corners, place
+from gradviz.picture.geometry import Chip, Point, Rect, Spline
 from gradviz.picture.scene import Scene
 from gradviz.words.plain import visible
 from gradviz.words.progress import Progress
@@ -361,8 +361,8 @@ def _refined(laid_out: str) -> tuple[str, int]:
             x, y = lines[-1][len(lines[-1]) // 2]
             edge.attr.update(label=f"<{edge.attr['xlabel']}>", xlabel="", lp=f"{x:.2f},{y:.2f}")
         if edge.attr["lp"]:
-            chips.append((edge.attr, _chip(edge, len(lines) - 1)))
-    flaws = _place_chips(graph, chips, lines) if len(chips) <= IN_PROCESS else 0
+            chips.append((edge.attr, chip_of(edge, len(lines) - 1)))
+    flaws = place_chips(graph, chips, lines) if len(chips) <= IN_PROCESS else 0
     return str(graph.string()), flaws
 
 
@@ -396,86 +396,6 @@ def _add_forward(graph: Any, edge: Any, spline: Spline, key: str) -> list[Point]
         **{"class": "forward"},
     )
     return moved.samples()
-
-
-def _chip(edge: Any, line: int) -> Chip:
-    """Measure the chip of an edge."""
-    label = edge.attr["label"]
-    width = re.search(r'width="(\d+)"', label)
-    x, y = edge.attr["lp"].split(",")
-    return Chip(
-        (float(x), float(y)),
-        float(width[1]) + 2 if width else 60,
-        13 * (label.count("<br/>") + 1) + 5,
-        line,
-    )
-
-
-def _place_chips(
-    graph: Any,
-    chips: list[tuple[Any, Chip]],
-    lines: list[list[Point]],
-    own: Mapping[str, Rect] = MappingProxyType({}),
-) -> int:
-    """Move every chip to a free spot, and count those that cover something.
-
-    Args:
-        graph: what is laid out.
-        chips: each with the attributes of its edge.
-        lines: samples of every line.
-        own: the boxes of cards that have other ones than in the layout, by their names.
-    """
-    cards = [
-        own.get(n) or _rect(n.attr["pos"], n.attr["width"], n.attr["height"]) for n in graph.nodes()
-    ]
-    frames, words = [], []
-    for frame in graph.subgraphs():
-        is_seen = frame.graph_attr["style"] != "invis"
-        if is_seen and frame.graph_attr["bb"] and frame.name and frame.name.startswith("cluster"):
-            box = Rect(*map(float, frame.graph_attr["bb"].split(",")))
-            frames.append(box)
-            words.append((frame.graph_attr, _words(frame.graph_attr, box)))
-    chips = words + chips
-    page = Rect(*map(float, graph.graph_attr["bb"].split(",")))
-    if graph.graph_attr.get("lp"):  # the legend; a drawing of someone else has none
-        cards.append(_rect(*(graph.graph_attr[key] for key in ("lp", "lwidth", "lheight"))))
-    middles, flaws = place([chip for _, chip in chips], lines, cards, frames, page)
-    for (attributes, chip), middle in zip(chips, middles, strict=True):
-        attributes["lp"] = f"{middle[0]:.2f},{middle[1]:.2f}"
-        box = chip.at(middle)
-        if chip.spots and not page.contains(box):
-            _make_room(graph, box)
-        page = Rect(*map(min, page[:2], box[:2]), *map(max, page[2:], box[2:]))
-    graph.graph_attr["bb"] = ",".join(f"{side:.2f}" for side in page)
-    return flaws
-
-
-def _make_room(graph: Any, box: Rect) -> None:
-    """Make a page large enough for the words of a frame, which Graphviz does not reckon with."""
-    for k, (x, y) in enumerate((box[:2], box[2:])):
-        unseen = {
-            "style": "invis",
-            "shape": "point",
-            "width": "0.01",
-            "height": "0.01",
-            "label": "",
-        }
-        graph.add_node(f"room{k}_{x:.0f}_{y:.0f}", pos=f"{x:.2f},{y:.2f}", **unseen)
-
-
-def _words(attributes: Any, frame: Rect) -> Chip:
-    """Measure the words of a frame."""
-    middle = _rect(attributes["lp"], attributes["lwidth"], attributes["lheight"])
-    width, height = middle.x1 - middle.x0, middle.y1 - middle.y0
-    spots = corners(frame, width, height)
-    return Chip(spots[0], width, height, spots=spots)
-
-
-def _rect(middle: str, width: str, height: str) -> Rect:
-    """Return the box of a node, which Graphviz measures in inches."""
-    x, y = map(float, middle.split(","))
-    w, h = float(width) * 36, float(height) * 36  # half an inch's worth of points
-    return Rect(x - w, y - h, x + w, y + h)
 
 
 # --- one layout, many pictures --------------------------------------------------------------------
@@ -615,7 +535,7 @@ def placed(
         with _lock:
             graph = _pygraphviz().AGraph(string=laid_out)
             if not is_trimmed:
-                _make_room(graph, Rect(*map(float, graph.graph_attr["bb"].split(","))))
+                make_room(graph, Rect(*map(float, graph.graph_attr["bb"].split(","))))
             _draw_own(graph, cards, arrows, frames)
             drawn = bytes(graph.draw(format="svg", prog="nop2"))
         return _finish(drawn, dot, titles).decode()
@@ -631,7 +551,7 @@ def _draw_own(
     borders: dict[str, Rect] = {}
     for name, look in cards.items():
         node = graph.get_node(name)
-        box = _rect(node.attr["pos"], node.attr["width"], node.attr["height"])
+        box = box_of(node.attr["pos"], node.attr["width"], node.attr["height"])
         w, h = (max(0, less) / 2 for less in look.less)
         borders[name] = Rect(box.x0 + w, box.y0 + h, box.x1 - w, box.y1 - h)
     lines: list[list[Point]] = []
@@ -645,7 +565,7 @@ def _draw_own(
             if edge.attr["label"]:
                 x, y = lines[-1][len(lines[-1]) // 2]
                 edge.attr["lp"] = f"{x:.2f},{y:.2f}"
-                chips.append((edge.attr, _chip(edge, len(lines) - 1)))
+                chips.append((edge.attr, chip_of(edge, len(lines) - 1)))
     for node in graph.nodes():
         if node in cards:
             node.attr.update(label=cards[node].label, id=cards[node].id)
@@ -654,7 +574,7 @@ def _draw_own(
     for frame in _all_frames(graph):
         label = frames.get(frame.name)
         frame.graph_attr.update(**({"label": label} if label else {"label": "", "style": "invis"}))
-    _place_chips(graph, chips, lines, borders)
+    place_chips(graph, chips, lines, borders)
 
 
 def _middles_of_pairs(graph: Any) -> dict[str, tuple[Point, Point]]:
