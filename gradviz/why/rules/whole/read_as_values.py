@@ -111,9 +111,10 @@ def _cutting(case: Case) -> list[Cut]:
 
 def _is_written(case: Case, cut: Cut) -> bool:
     """Say whether a cut stands in the recorded code: gradients that a library switches off for
-    itself, as spectral_norm does, nobody can leave on."""
+    itself, as spectral_norm does, nobody can leave on. A sample() has rsample() beside it."""
     source = case.graph.call[cut.call_id].source
-    return cut.reason is not CutReason.NO_GRAD or (source is not None and source.off is not None)
+    is_own = source is not None and source.off is not None
+    return cut.reason is not CutReason.NO_GRAD or is_own or in_sample(cut, case.graph)
 
 
 def _is_to_learn(case: Case, cut: Cut) -> bool:
