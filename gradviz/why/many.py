@@ -138,12 +138,15 @@ class Many:
         """Tell of the gravest fault, and how many share it."""
         group, *others = _gravest_first(self.faults)
         first = group[0][1]
-        next_verdicts = sorted(e.verdict for _, e in others[0]) if others else []
+        every = [a.name for a, _ in self.told]
+        next_verdicts = (
+            [_verdict_on(_alike(others[0]), self.gradients.words, every)] if others else []
+        )
         return first._replace(
-            verdict=_verdict_on(group, self.gradients.words, [a.name for a, _ in self.told]),
+            verdict=_verdict_on(group, self.gradients.words, every),
             mend=_mend_of(group, self.gradients.words),
             cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
-            more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts[:1]),
+            more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts),
             ruled_out=_by_all(group),
         )
 
@@ -155,6 +158,13 @@ def _verdict_on(group: Told, words: Words, among: Sequence[str] = ()) -> str:
         return first.verdict
     names = pattern([a.name for a, _ in group], among)
     return worded(first.finding, words, group=names).verdict
+
+
+def _alike(group: Told) -> Told:
+    """Return those of a group of which the same may be said in one sentence: those whose answer has
+    the form of its first."""
+    form = min(group, key=lambda told: told[1].verdict)[1].form
+    return [(asked, found) for asked, found in group if found.form == form]
 
 
 def _mend_of(group: Told, words: Words) -> str:
