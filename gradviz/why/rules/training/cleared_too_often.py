@@ -206,7 +206,10 @@ def _only_scheduled(asked: Silent) -> Source | None:
 def _makes_scheduler(node: ast.Assign) -> bool:
     """Say whether a statement gives a name to a new scheduler of torch's."""
     made = callee_of(node.value.func) if isinstance(node.value, ast.Call) else None
-    return made is not None and hasattr(torch.optim.lr_scheduler, made) and made[0].isupper()
+    kind = vars(torch.optim.lr_scheduler).get(made) if made is not None else None
+    # in older versions of torch the second is none of the first
+    kinds = torch.optim.lr_scheduler.LRScheduler, torch.optim.lr_scheduler.ReduceLROnPlateau
+    return isinstance(kind, type) and issubclass(kind, kinds)
 
 
 class NotRun(NamedTuple):
