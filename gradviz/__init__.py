@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from gradviz.picture.figure import Figure
     from gradviz.recording import Recording, record
     from gradviz.showing import compare, show
-    from gradviz.why.entry import explain
-    from gradviz.why.moving import will_it_move
-    from gradviz.why.reaching import reach
+    from gradviz.why.answering.entry import explain
+    from gradviz.why.survey.moving import will_it_move
+    from gradviz.why.survey.reaching import reach
 
 # Each name is loaded on first use, so that `import gradviz` costs next to nothing beside `import
 # torch`.
@@ -58,15 +58,15 @@ _HOME = {
     "Recording": "gradviz.recording",
     "compare": "gradviz.showing",
     "controls": "gradviz.live.controls",
-    "explain": "gradviz.why.entry",
+    "explain": "gradviz.why.answering.entry",
     "explore": "gradviz.live.explore",
     "export": "gradviz.live.export",
     "lesson": "gradviz.notebook.lesson",
     "play": "gradviz.live.player",
-    "reach": "gradviz.why.reaching",
+    "reach": "gradviz.why.survey.reaching",
     "record": "gradviz.recording",
     "show": "gradviz.showing",
-    "will_it_move": "gradviz.why.moving",
+    "will_it_move": "gradviz.why.survey.moving",
 }
 __all__ = [
     "Figure",

@@ -42,7 +42,7 @@ class Recording(Recorded):
                 needs not be given.
 
         Returns:
-            A ``gradviz.why.explanation.Explanation``.
+            A ``gradviz.why.shown.explanation.Explanation``.
 
         Raises:
             GradvizError: there is nothing to explain, or a subject is none of the above.
@@ -55,7 +55,7 @@ class Recording(Recorded):
             >>> rec.explain(w, loss).cause
             'no_grad_fn'
         """
-        from gradviz.why.entry import explain_at
+        from gradviz.why.answering.entry import explain_at
 
         return explain_at(sys._getframe(1), subjects, error=error, recording=self)
 

@@ -318,7 +318,7 @@ def kept(module: ModuleType) -> Iterator[list[Plain]]:
     reader = Reader(numbered=False)
     magic = importlib.import_module("gradviz.notebook.magic")
     explain, reach, will_it_move, display = gv.explain, gv.reach, gv.will_it_move, magic.display
-    explain_at = importlib.import_module("gradviz.why.entry").explain_at
+    explain_at = importlib.import_module("gradviz.why.answering.entry").explain_at
     method = gv.Recording.explain
 
     def noted(real: Callable[..., Any], asked_of_a_recording: bool = False) -> Callable[..., Any]:

@@ -32,6 +32,17 @@ ROOMS = [
     "notebook",
     "__init__",
 ]
+# The rooms within the largest room, likewise.
+ROOMS_OF_WHY = [
+    "shown",
+    "code",
+    "evidence",
+    "survey",
+    "question",
+    "rules",
+    "account",
+    "answering",
+]
 # What stands there works on plain data and knows no torch.
 PLAIN = {"_installed", "graph", "words", "picture"}
 
@@ -100,6 +111,14 @@ def test_every_module_stands_in_a_room() -> None:
 def test_imports_point_downwards(module: str) -> None:
     place = ROOMS.index(room(module))
     up = {name for name in own_imports(module) if ROOMS.index(room(name)) > place}
+    assert not up, f"{module} imports {up}, which stand in rooms above it"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.startswith("why.")])
+def test_imports_within_why_point_downwards(module: str) -> None:
+    place = ROOMS_OF_WHY.index(module.split(".")[1])
+    inside = {name for name in own_imports(module) if name.startswith("why.")}
+    up = {name for name in inside if ROOMS_OF_WHY.index(name.split(".")[1]) > place}
     assert not up, f"{module} imports {up}, which stand in rooms above it"
 
 
@@ -219,8 +238,8 @@ NOT_TORCHS = {
     "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "notebook.newest": {"frame.f_locals"},
     # of the user's own program: where its error stands, and what its frames hold
-    "why.failing": {"constructor.__code__", "self.running.f_locals"},
-    "why.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},
+    "why.question.failing": {"constructor.__code__", "self.running.f_locals"},
+    "why.question.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},
     "names.statements": {"getattr(function, '__code__', None)"},
 }
 # Public names that not every torch from the oldest to the newest has:

@@ -49,7 +49,7 @@ def called(node: ast.AST) -> str:
 @cache
 def argument_checks() -> frozenset[str]:
     """Return the functions that are told what is expected of an argument: those of
-    ``words/given.py``, and ``check`` of ``why/reaching.py``."""
+    ``words/given.py``, and ``check`` of ``why/survey/reaching.py``."""
     body = ast.parse((PACKAGE / "words/given.py").read_text(encoding="utf-8")).body
     return frozenset({n.name for n in body if isinstance(n, ast.FunctionDef)} | {"check"})
 

@@ -2,9 +2,10 @@
 no torch.
 
 NOTE [priority]: two things decide which of several answers is given. Of the rules about one
-subject the first one that proves something: the order of ``TABLE`` in ``why/table.py``. Of the
-answers about several subjects the one whose cause has the higher ``Level``, then the one that
-points at something, then the one that more of them share: ``why/many.py``.
+subject the first one that proves something: the order of ``TABLE`` in
+``why/answering/table.py``. Of the answers about several subjects the one whose cause has the higher
+``Level``, then the one that points at something, then the one that more of them share:
+``why/rules/many.py``.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from gradviz.graph.records import GradvizError
 from gradviz.notebook.newest import Notebook
 from gradviz.picture.figure import Figure
 from gradviz.recording import Recording, record
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -551,7 +551,7 @@ CAUSE = {
     "not_known": "not known",
 }
 
-# one answer as it is shown, beside what was found: why/explanation.py, why/focus.py
+# one answer as it is shown, beside what was found: why/shown/explanation.py, why/shown/focus.py
 EXPLANATION = {
     # the tag of an answer that leads with what was seen, where nothing is wrong by itself
     "observed": "observed",
@@ -564,7 +564,7 @@ EXPLANATION = {
     "all_ruled_out": "{all}.",
 }
 
-# of tables: why/tables.py
+# of tables: why/shown/tables.py
 ANSWER_TABLE = {
     "section": "{mark} {verdict}: {why}",
     "bare": "{mark} {verdict}",
@@ -602,7 +602,7 @@ VERDICT = {
     "not_known": "not known",
 }
 
-# what the next step of an optimizer does: why/moving.py, why/trial.py
+# what the next step of an optimizer does: why/survey/moving.py, why/survey/trial.py
 MOVING = {
     "verdict": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved}; {stay} stay.",
     "verdict_frozen": "{optimizer}: of {all} {all:parameter|parameters} the next step() moves {moved} ({frozen} of them with requires_grad False); {stay} stay.",
@@ -652,7 +652,7 @@ MOVING = {
     "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
 }
 
-# what is told of many subjects, and beside an answer: why/subjects.py, optimizers.py, many.py, answer.py
+# what is told of many subjects, and beside an answer: why/question/subjects.py, optimizers.py, many.py, answer.py
 ENTRY = {
     "passed_over": "{kinds:few} {n:holds|hold} no gradient: what {n:it works|they work} on is looked at.",
     # names of what has none
@@ -697,7 +697,7 @@ ENTRY = {
     "nothing_recorded": "The recording given did not see any of this, so it was not used.",
 }
 
-# which parameters a loss reaches: why/reaching.py
+# which parameters a loss reaches: why/survey/reaching.py
 REACH = {
     "nth_loss": "loss {n}",
     "of_loss": "{loss}: {counts}",
@@ -732,7 +732,7 @@ REACH = {
     "not_used": "not used by this loss, as far as was recorded",
 }
 
-# why a step cannot be tried on a copy: why/moving.py
+# why a step cannot be tried on a copy: why/survey/moving.py
 OBSTACLE = {
     "own_step": "step() of this {optimizer} is not torch's own, and it is not run to find out",
     "replaced_step": "step() of this {optimizer} was replaced, and it is not run to find out",
@@ -770,7 +770,7 @@ RULED_OUT = {
 }
 
 # what to write instead of a call that cuts, by the name of the cut's reason, and instead of other
-# calls: why/messages.py
+# calls: why/evidence/messages.py
 MEND = {
     "detach": "leave detach() out where the gradient is wanted; clone() copies and stays connected.",
     # where another loss reads the same result
@@ -822,7 +822,7 @@ MEANT = {
     "was_read": "The code computed with it before: {code}.",
 }
 
-# of a question that names nothing: why/bare.py
+# of a question that names nothing: why/answering/bare.py
 BARE = {
     "raised": "It raised {error}",
     "raised_at": "{place}: it raised {error}",
@@ -834,7 +834,7 @@ BARE = {
     "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if {word}.grad is not None.",
 }
 
-# how well all is, and what nobody looked at: why/doubts.py
+# how well all is, and what nobody looked at: why/evidence/doubts.py
 DOUBT = {
     # {health} of an answer that found no fault, where it is not sure
     "so_far": "As far as was looked at: ",
@@ -853,7 +853,7 @@ DOUBT = {
     "unspent": "whether what {nodes:few} saved can still be used is not known: its state cannot be read",
 }
 
-# ways of gradients and values: why/paths.py
+# ways of gradients and values: why/evidence/paths.py
 PATH = {
     "pass_true": "if it is meant to learn: {function}(…, {parameter}=True); without it {parameter} is False.",
     "pass_false": "if it is meant to learn: {function}(…, {parameter}=False); without it {parameter} is True.",
@@ -2999,7 +2999,7 @@ ACCOUNT = {
     "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",
 }
 
-# of parameters that stay or move, and of many subjects at once: why/moving.py, why/entry.py
+# of parameters that stay or move, and of many subjects at once: why/survey/moving.py, why/answering/entry.py
 MANY: dict[tuple[Cause, str], Answer] = {
     # no fault: {what} is one of the phrases of ENTRY
     (Cause.HEALTHY, "fine"): Answer(

@@ -20,8 +20,8 @@ from gradviz.picture import explaining, table
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
 from gradviz.picture.telling import Story
-from gradviz.why.answer import explain_tensor
-from gradviz.why.paths import Asked, Paths
+from gradviz.why.answering.answer import explain_tensor
+from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.rules.gradients.gradient import Gradients
 
 LOOK_UPS = {n for n, v in vars(Facts).items() if isinstance(v, cached_property)}

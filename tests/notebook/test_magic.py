@@ -20,7 +20,11 @@ SETUP = "%load_ext gradviz\nimport torch\na = torch.tensor([1.0, 2.0], requires_
 
 
 # as in a kernel that has just begun
-RESET = "%unload_ext gradviz\n%reset -f\nget_ipython().execution_count = 1"
+RESET = """%unload_ext gradviz
+%reset -f
+import sys
+vars(sys).pop("last_exc", None), vars(sys).pop("last_value", None)
+get_ipython().execution_count = 1"""
 
 
 class Run:

@@ -24,8 +24,8 @@ from gradviz.graph.parameter_groups import grouped_by_name, opened, parts_of
 from gradviz.picture.figure import Figure
 from gradviz.picture.outline.parameters import Line, Parameters, State
 from gradviz.picture.state import state
-from gradviz.why.moving import will_it_move
-from gradviz.why.reaching import reach
+from gradviz.why.survey.moving import will_it_move
+from gradviz.why.survey.reaching import reach
 
 CUT = (
     "        x = x + a\n",

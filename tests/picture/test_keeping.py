@@ -12,7 +12,7 @@ import torch
 
 import gradviz as gv
 from gradviz.graph.findings import Cause
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 
 @pytest.fixture

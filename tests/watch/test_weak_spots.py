@@ -22,8 +22,8 @@ import gradviz as gv
 from gradviz.graph.records import Graph, NodeRan, SavedState, Wrote
 from gradviz.picture.cards import scene
 from gradviz.watch.capture import capture, shared_storages
-from gradviz.why.answer import explain_small, silent_faults
-from gradviz.why.moving import will_it_move
+from gradviz.why.answering.answer import explain_small, silent_faults
+from gradviz.why.survey.moving import will_it_move
 
 # --- cuts -----------------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from gradviz.graph.findings import Cause, Sure, Symptom
-from gradviz.why import answer
-from gradviz.why.explanation import Explanation, worded
-from gradviz.why.paths import Asked
+from gradviz.why.answering import answer
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Proof, Rule, Stage
+from gradviz.why.shown.explanation import Explanation, worded
 
 
 @pytest.fixture

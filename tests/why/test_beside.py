@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from test_symptom import asked
 
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 HEAD = """import torch, copy
 from torch import nn

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 IMPORTS = "import torch\nfrom torch import nn\n"
 

@@ -8,7 +8,7 @@ from test_fixes import Fix, executed, told
 from torch import nn
 
 import gradviz as gv
-from gradviz.why.detaching import detached
+from gradviz.why.rules.errors.detaching import detached
 
 LOOP = """
 import dataclasses

@@ -20,8 +20,8 @@ from gradviz.graph.records import Graph, SavedState
 from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture.explaining import summary
 from gradviz.watch import backward, cuts, torch_private
-from gradviz.why.doubts import doubted, so_far
-from gradviz.why.explanation import Explanation, worded
+from gradviz.why.evidence.doubts import doubted, so_far
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.en import ENGLISH
 from gradviz.words.language import Answer
 from gradviz.words.speech import language, speaking
@@ -358,7 +358,7 @@ def test_memory_that_recorded_calls_changed_leaves_no_such_doubt() -> None:
 
 
 def test_norms_that_could_not_be_read_are_said() -> None:
-    from gradviz.why.answer import explain_small
+    from gradviz.why.answering.answer import explain_small
 
     good = torch.nn.Parameter(torch.ones(2))
     good.grad = torch.ones(2)

@@ -13,8 +13,8 @@ from torch import nn
 import gradviz as gv
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Cut, CutReason, Graph, NoteKind
-from gradviz.why.explanation import LINES, WIDTH, Explanation
-from gradviz.why.focus import CARDS, focus
+from gradviz.why.shown.explanation import LINES, WIDTH, Explanation
+from gradviz.why.shown.focus import CARDS, focus
 from gradviz.words.words import Words
 
 

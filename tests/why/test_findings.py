@@ -18,8 +18,8 @@ import torch
 import gradviz as gv
 from gradviz.graph.findings import OF_A_GRADIENT, Cause, Level, Symptom
 from gradviz.graph.records import CutReason
-from gradviz.why import answer
-from gradviz.why.explanation import Explanation
+from gradviz.why.answering import answer
+from gradviz.why.answering.table import TABLE, rows
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.gradients import cut, not_in_loss
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -27,7 +27,7 @@ from gradviz.why.rules.rule import Rule, Scope, Stage, always
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.why.rules.whole.case import Case
-from gradviz.why.table import TABLE, rows
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.en import ENGLISH
 
 ROOT = Path(__file__).parents[2]

@@ -28,7 +28,7 @@ from torch.utils.checkpoint import checkpoint
 import gradviz as gv
 from gradviz.graph.facts import Facts
 from gradviz.graph.redo import obstacles_after
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.en import ENGLISH, MEND
 
 if sys.version_info >= (3, 11):

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 HEAD = """
 import torch

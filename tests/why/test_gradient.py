@@ -18,7 +18,7 @@ from torch.nn import functional
 
 import gradviz as gv
 from gradviz.graph.records import CutReason
-from gradviz.why.explanation import Explanation, worded
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words import en
 from gradviz.words.words import Words
 

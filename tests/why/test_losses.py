@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 Program = Callable[[], tuple[Any, ...]]
 KEPT: list[Any] = []  # alive when the question is asked, as a notebook's variables are

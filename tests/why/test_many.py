@@ -9,7 +9,7 @@ from torch import nn
 
 import gradviz as gv
 from gradviz.graph.findings import Cause
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 
 
 def made_in_inference_mode(*names: str) -> dict[str, torch.Tensor]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import gradviz as gv
-from gradviz.why.moving import Moves, will_it_move
+from gradviz.why.survey.moving import Moves, will_it_move
 
 nn, optim = torch.nn, torch.optim
 

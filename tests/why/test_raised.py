@@ -29,11 +29,11 @@ import gradviz as gv
 from gradviz.graph.findings import Sure, Symptom
 from gradviz.graph.records import Graph
 from gradviz.watch.capture import capture
-from gradviz.why import messages
-from gradviz.why.answer import explain_error
-from gradviz.why.explanation import LINES, WIDTH, Explanation
-from gradviz.why.messages import _TEXTS, cause_of, read_error
+from gradviz.why.answering.answer import explain_error
+from gradviz.why.evidence import messages
+from gradviz.why.evidence.messages import _TEXTS, cause_of, read_error
 from gradviz.why.rules.errors import failure as raised
+from gradviz.why.shown.explanation import LINES, WIDTH, Explanation
 
 Program = Callable[[], None]
 PROGRAMS: list[tuple[Program, str, str]] = []  # with the cause, and what the answer has to say

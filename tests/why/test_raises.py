@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
 from gradviz.graph.records import CutReason
-from gradviz.why.reaching import Reach, Reached, reach
+from gradviz.why.survey.reaching import Reach, Reached, reach
 
 nn = torch.nn
 
@@ -476,7 +476,9 @@ def test_a_graph_too_large_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     w, v = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
     loss = (v * (w * 2 * 3 * 4)).sum()
     whole = gv.why.reaching.capture  # type: ignore[attr-defined]
-    monkeypatch.setattr("gradviz.why.reaching.capture", lambda *t, **k: whole(*t, limit=3, **k))
+    monkeypatch.setattr(
+        "gradviz.why.survey.reaching.capture", lambda *t, **k: whole(*t, limit=3, **k)
+    )
     assert [r.verdict for r in reach(loss, {"w": w, "v": v}).rows] == ["not known", "reached"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from sampling import sampled
 from test_symptom import asked
 
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 STEPS = 200

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import gradviz as gv
-from gradviz.why.answer import silent_faults
-from gradviz.why.moving import will_it_move
+from gradviz.why.answering.answer import silent_faults
+from gradviz.why.survey.moving import will_it_move
 
 
 def causes(recording: gv.Recording | None = None, **asked: dict) -> list[str]:

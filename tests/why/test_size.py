@@ -18,10 +18,10 @@ import gradviz as gv
 from gradviz.graph.records import Graph, NodeKind, NodeRan
 from gradviz.watch import backward
 from gradviz.watch.norms import norm, norm_there, read_there
-from gradviz.why.answer import explain_small, explain_tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.answering.answer import explain_small, explain_tensor
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64]
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

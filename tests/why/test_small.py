@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import gradviz as gv
-from gradviz.why.answer import explain_small
-from gradviz.why.explanation import Explanation
+from gradviz.why.answering.answer import explain_small
+from gradviz.why.shown.explanation import Explanation
 
 
 def trained(

@@ -19,8 +19,9 @@ from IPython.utils.capture import capture_output
 from torch import nn
 
 import gradviz as gv
-from gradviz.why import reading, subjects
-from gradviz.why.failing import failing_looks, starved
+from gradviz.why.code import reading
+from gradviz.why.question import subjects
+from gradviz.why.question.failing import failing_looks, starved
 from gradviz.words.en import ENGLISH
 
 

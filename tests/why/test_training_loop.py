@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gradviz as gv
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 pytestmark = pytest.mark.dear(30)
 

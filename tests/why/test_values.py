@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import gradviz as gv
 from gradviz.names import written
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 pytestmark = pytest.mark.dear(30)
 

@@ -14,10 +14,10 @@ from torch.nn import functional
 
 import gradviz as gv
 from gradviz.graph.records import NodeRan
-from gradviz.why.answer import explain_tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.answering.answer import explain_tensor
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 
 
 def both(

@@ -16,7 +16,7 @@ from gradviz.graph.saved_tensors import WrongUse
 from gradviz.picture import theme
 from gradviz.picture.table import COLUMNS
 from gradviz.watch.torch_private import Obstacle
-from gradviz.why.messages import _TEXTS
+from gradviz.why.evidence.messages import _TEXTS
 from gradviz.why.rules.errors.misuses import MISUSES
 from gradviz.words import en
 from gradviz.words.en import BELIEF, ENGLISH, SECTIONS
@@ -278,8 +278,8 @@ NOT_OURS = {
     "notebook/lesson.py": {"FRAME"},  # markup
     "notebook/magic.py": {"EXPECTED"},  # of errors about options
     "why/rules/errors/misuses.py": {"MISUSES"},  # the same
-    "why/explanation.py": {"HTML_ROW", "HTML_TAG"},  # markup
-    "why/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
+    "why/shown/explanation.py": {"HTML_ROW", "HTML_TAG"},  # markup
+    "why/evidence/messages.py": {"_TEXTS", "_STALE"},  # by which torch's errors are known
     "why/rules/whole/case.py": {"UNTRACKED"},  # torch's own text
 }
 

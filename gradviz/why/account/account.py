@@ -46,7 +46,7 @@ from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
-from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -11,7 +11,7 @@ from gradviz.names.bindings import argument_of, default_of, parameters_of, scope
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, freezes, source_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.subjects import parameters_of as parameters_of_module
+from gradviz.why.question.subjects import parameters_of as parameters_of_module
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -12,7 +12,7 @@ from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.reading import UNREAD, value_of
+from gradviz.why.code.reading import UNREAD, value_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -13,8 +13,8 @@ from gradviz.graph.training import Did, Training, line_of
 from gradviz.names.frames import frames
 from gradviz.names.written import arguments_written, numbers_read
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import LINEAR, TOGETHER, plain_name
-from gradviz.why.loss_rows import LossRow, loss_rows
+from gradviz.why.evidence.handed_on import LINEAR, TOGETHER, plain_name
+from gradviz.why.evidence.loss_rows import LossRow, loss_rows
 from gradviz.words.words import Words
 
 # what is never below 0, and has no upper end

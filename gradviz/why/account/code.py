@@ -16,7 +16,7 @@ from gradviz.names.frames import frames
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, function_node, source_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.loop_names import loop_names_rebound
+from gradviz.why.code.loop_names import loop_names_rebound
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

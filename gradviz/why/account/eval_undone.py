@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.records import Source
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

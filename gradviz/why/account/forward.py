@@ -14,8 +14,8 @@ from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written, dim_written
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import computed, plain_name
-from gradviz.why.softmaxes import SOFTMAX, runs_over_one
+from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

@@ -9,8 +9,8 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Wrote
 from gradviz.graph.training import Did
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.reading import NOT_COMPUTING, is_of_torch
-from gradviz.why.subjects import parameters_of
+from gradviz.why.code.reading import NOT_COMPUTING, is_of_torch
+from gradviz.why.question.subjects import parameters_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -8,7 +8,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import computed
+from gradviz.why.evidence.handed_on import computed
 from gradviz.words.words import Words
 
 

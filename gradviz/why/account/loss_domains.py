@@ -21,8 +21,8 @@ from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written
 from gradviz.watch import torch_private
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import computed, plain_name
-from gradviz.why.measured import numbers
+from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.measured import numbers
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:

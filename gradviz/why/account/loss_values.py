@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
+from gradviz.why.evidence.loss_rows import LossRow, loss_rows, steps_between
 from gradviz.why.rules.training.diverging import fields_of
 
 if TYPE_CHECKING:

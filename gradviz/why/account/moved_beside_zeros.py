@@ -11,9 +11,9 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, line_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.many import pattern
-from gradviz.why.subjects import held_by
-from gradviz.why.summands import single
+from gradviz.why.evidence.summands import single
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

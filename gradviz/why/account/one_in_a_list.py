@@ -11,7 +11,7 @@ import torch
 
 from gradviz.watch import torch_private
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.reading import WIDTH, value_of
+from gradviz.why.code.reading import WIDTH, value_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -10,7 +10,7 @@ from gradviz.graph.records import Backward, Call, Cut
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.account.steps import Steps
-from gradviz.why.summands import Summands
+from gradviz.why.evidence.summands import Summands
 from gradviz.words.words import Words, reason_of
 
 

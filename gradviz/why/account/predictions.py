@@ -9,7 +9,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.frames import names_kept, names_read
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.paths import REMADE
+from gradviz.why.evidence.paths import REMADE
 from gradviz.words.words import Words
 
 _DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}

@@ -13,9 +13,9 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Source
 from gradviz.graph.training import Did
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.optimizers.schedules import came_to_zero_last, last_rate, schedules_of
 from gradviz.why.rules.optimizers.zero_learning_rate import step_writes
-from gradviz.why.subjects import held_by
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

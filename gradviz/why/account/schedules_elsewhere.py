@@ -16,8 +16,8 @@ from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.called_losses import LOSS
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.reading import UNREAD, value_of
-from gradviz.why.subjects import of_kind
+from gradviz.why.code.reading import UNREAD, value_of
+from gradviz.why.question.subjects import of_kind
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -14,9 +14,9 @@ from gradviz.graph.records import Backward, Call, Cut, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.written import arguments_written
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import LINEAR
-from gradviz.why.measured import numbers
-from gradviz.why.summands import single
+from gradviz.why.evidence.handed_on import LINEAR
+from gradviz.why.evidence.measured import numbers
+from gradviz.why.evidence.summands import single
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 

@@ -9,7 +9,7 @@ import torch
 
 from gradviz.names.statements import where_made
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

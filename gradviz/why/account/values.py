@@ -12,9 +12,9 @@ from gradviz.names.frames import stands_above
 from gradviz.names.statements import Statements
 from gradviz.why.account.called_losses import LOSS, MEASURED
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.handed_on import computed
+from gradviz.why.evidence.handed_on import computed
+from gradviz.why.evidence.summands import SUMS, single
 from gradviz.why.rules.whole.losses import LOOKING
-from gradviz.why.summands import SUMS, single
 from gradviz.words.speech import several
 from gradviz.words.words import Words
 

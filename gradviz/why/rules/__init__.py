@@ -1,1 +1,1 @@
-"""The rules of ``why``: what each proves. Their order stands in ``why/table.py``."""
+"""The rules of ``why``: what each proves. Their order stands in ``why/answering/table.py``."""

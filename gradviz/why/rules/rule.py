@@ -1,8 +1,8 @@
 """A rule: one possible answer, what it explains and where it may be. Knows no torch.
 
 NOTE [one table]: which of several answers is given is decided by the order of the rows of ``TABLE``
-in ``why/table.py``. A rule that is not reached, or that proves nothing, leaves the word to the
-next. What stands between the rows is in ``why/answer.py``, which walks them.
+in ``why/answering/table.py``. A rule that is not reached, or that proves nothing, leaves the word
+to the next. What stands between the rows is in ``why/answering/answer.py``, which walks them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Generic, ParamSpec
 
 from gradviz.graph.findings import Symptom
-from gradviz.why.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation
 
 Subject = ParamSpec("Subject")
 # what a rule proves; most prove one thing at most

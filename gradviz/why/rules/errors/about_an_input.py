@@ -12,11 +12,11 @@ from typing import Any
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.why.explanation import Explanation, at_a_word
-from gradviz.why.fixes import is_label
-from gradviz.why.reading import LOOKS
-from gradviz.why.rewritten import out_of_place, reduced_whole, written_by_index
+from gradviz.why.code.reading import LOOKS
+from gradviz.why.code.rewritten import out_of_place, reduced_whole, written_by_index
+from gradviz.why.evidence.fixes import is_label
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation, at_a_word
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say
 

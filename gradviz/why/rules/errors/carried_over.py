@@ -23,9 +23,9 @@ from gradviz.names.frames import (
     place_at,
     place_of_keeper,
 )
-from gradviz.why.detaching import each_of
-from gradviz.why.explanation import Explanation
+from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, Failure
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, several
 
 

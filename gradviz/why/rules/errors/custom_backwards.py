@@ -12,9 +12,9 @@ from executing import Source as File
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.statements import Statements, source_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import number
+from gradviz.why.evidence.messages import number
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation
 
 # torch's text about one gradient of the wrong shape
 _MISSHAPEN = re.compile(

@@ -7,9 +7,9 @@ import math
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.about_an_input import UNNAMED
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code
 
 _FLOATS = ("float", "bfloat", "complex")

@@ -24,20 +24,20 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, names_in, place_at
-from gradviz.why.explanation import Explanation, worded
-from gradviz.why.messages import (
+from gradviz.why.evidence.messages import (
     cause_of,
     number,
     plain,
 )
-from gradviz.why.paths import Paths
+from gradviz.why.evidence.paths import Paths
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.names.statements import Statements
-    from gradviz.why.failed_line import FailedLine
-    from gradviz.why.failing import Starved
+    from gradviz.why.question.failed_line import FailedLine
+    from gradviz.why.question.failing import Starved
 
 NAME = 40  # characters of a tensor's name in a sentence
 LINE = 90  # characters of a line that is to be moved, or written anew

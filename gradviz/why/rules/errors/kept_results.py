@@ -21,9 +21,9 @@ from gradviz.names.frames import (
     place_of_keeper,
     value_kept,
 )
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.errors.about_an_input import blamed
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.shown.explanation import Explanation
 
 
 def kept_by(failure: Failure) -> Explanation | None:

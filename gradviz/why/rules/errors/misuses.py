@@ -18,9 +18,9 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.failed_line import FailedLine
+from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation
 
 # what the sentences name of one misuse; None where the line shows that it is another
 Fields = Mapping[str, Any] | None

@@ -25,12 +25,11 @@ from gradviz.names.frames import (
     place_of_keeper,
     variables_of,
 )
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import (
+from gradviz.why.code.rewritten import out_of_place
+from gradviz.why.evidence.messages import (
     Versions,
     versions,
 )
-from gradviz.why.rewritten import out_of_place
 from gradviz.why.rules.errors.carried_over import bound_in_loop, carried, detached
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
 from gradviz.why.rules.errors.second_backward import (
@@ -40,6 +39,7 @@ from gradviz.why.rules.errors.second_backward import (
     objects,
     reader_of,
 )
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say, several
 

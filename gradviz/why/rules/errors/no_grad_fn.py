@@ -17,15 +17,15 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, place_at
-from gradviz.why.explanation import BLOCKS, Explanation
-from gradviz.why.fixes import fix_of
-from gradviz.why.messages import (
+from gradviz.why.code.rewritten import in_place
+from gradviz.why.evidence.fixes import fix_of
+from gradviz.why.evidence.messages import (
     asks_for_graph,
     is_wrapped_result,
     usual_repair,
 )
-from gradviz.why.rewritten import in_place
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import BLOCKS, Explanation
 from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 

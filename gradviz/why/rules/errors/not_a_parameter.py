@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Tensor
-from gradviz.why import messages
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import KEEPING
+from gradviz.why.evidence import messages
+from gradviz.why.evidence.handed_on import KEEPING
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation
 
 
 def results_like_parameters(failure: Failure) -> Explanation | None:

@@ -11,7 +11,7 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import CutReason
-from gradviz.why.behind import (
+from gradviz.why.code.behind import (
     NUMBERS,
     Stands,
     copies,
@@ -19,10 +19,10 @@ from gradviz.why.behind import (
     in_torch,
     leaves,
 )
-from gradviz.why.explanation import Explanation
-from gradviz.why.failed_line import FailedLine
-from gradviz.why.reading import LOOKS, UNREAD
+from gradviz.why.code.reading import LOOKS, UNREAD
+from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 KIND = re.compile(r"'([\w.]+)' object has no attribute 'backward'")

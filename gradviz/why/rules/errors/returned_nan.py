@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Node
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import node_named
+from gradviz.why.evidence.messages import node_named
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.silent.silent import lines_once
+from gradviz.why.shown.explanation import Explanation
 
 
 def returned_nan(failure: Failure) -> Explanation | None:

@@ -24,9 +24,9 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import line_of
 from gradviz.names.frames import frames, names_in, place_at, variables_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import computed
+from gradviz.why.evidence.handed_on import computed
 from gradviz.why.rules.errors.failure import LINE, Failure
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say, several
 
 

@@ -13,13 +13,13 @@ from gradviz.graph.records import (
     Source,
     Tensor,
 )
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.fixes import fix_of
-from gradviz.why.loop_names import loop_names_rebound
-from gradviz.why.messages import (
+from gradviz.why.code.loop_names import loop_names_rebound
+from gradviz.why.evidence.fixes import fix_of
+from gradviz.why.evidence.messages import (
     number,
 )
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import in_reentrant_checkpoint
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import repair
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.messages import repair
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 

@@ -9,15 +9,15 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
 from gradviz.graph.redo import Obstacle, key_of, obstacles_after
-from gradviz.why.explanation import BLOCKS, Explanation
-from gradviz.why.fixes import fix_of, is_choice
-from gradviz.why.messages import (
+from gradviz.why.evidence.fixes import fix_of, is_choice
+from gradviz.why.evidence.messages import (
     in_sample,
     is_wrapped_result,
 )
-from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.frozen_or_never_tracked import switched_off
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import BLOCKS, Explanation
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Cut, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 WITH_GRADIENTS = ("float", "bfloat", "complex")  # dtypes, by how their names start

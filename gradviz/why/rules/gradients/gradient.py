@@ -13,10 +13,10 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.preview import unread
 from gradviz.graph.records import Call, Cut, Graph, Node, NodeKind, SavedState, Tensor
 from gradviz.graph.training import Did, Training
-from gradviz.why.doubts import unspent
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.doubts import unspent
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.zeros import Zeros
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 
 
 def unreadable(gradients: Gradients, asked: Asked) -> Explanation:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.cut import cutter, mend_of
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 
 
 def trained_by_another(gradients: Gradients, asked: Asked) -> bool:

@@ -10,10 +10,10 @@ from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, CutReason, Tensor
 from gradviz.graph.training import Did, line_of
 from gradviz.names.frames import names_bound
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 # what reads numbers, and computes nothing with them

@@ -6,9 +6,9 @@ from collections.abc import Set
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say, several
 
 # calls that give a result the name of the leaf that went in

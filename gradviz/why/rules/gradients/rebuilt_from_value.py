@@ -8,11 +8,11 @@ from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Cut, CutReason
 from gradviz.names.frames import frames, list_filled, sum_added_to
-from gradviz.why.explanation import Explanation
-from gradviz.why.fixes import fix_alone, fix_of
-from gradviz.why.messages import usual_repair
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.fixes import fix_alone, fix_of
+from gradviz.why.evidence.messages import usual_repair
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 # calls whose result is no tensor of torch's

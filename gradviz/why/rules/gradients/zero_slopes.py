@@ -10,8 +10,8 @@ from typing import NamedTuple
 from gradviz.graph.facts import DETACHED, Facts
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read, texts_near
-from gradviz.why.handed_on import KEEPING, computed, plain_name
-from gradviz.why.softmaxes import SOFTMAX, runs_over_one
+from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
+from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

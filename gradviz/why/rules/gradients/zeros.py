@@ -1,5 +1,5 @@
 """Why is this gradient exactly zero: which node sent only zeros, and is that as it should be. What
-is known of it stands in ``why/zero_flow.py``. Knows no torch."""
+is known of it stands in ``why/evidence/zero_flow.py``. Knows no torch."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import reduce
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call, Node, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import computed, plain_name
-from gradviz.why.loss_rows import loss_rows
-from gradviz.why.paths import CHECKED_IN_LOSS, Asked, Slot
+from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.loss_rows import loss_rows
+from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked, Slot
+from gradviz.why.evidence.zero_flow import FACTORS, FLAT, HOOK, ZeroFlow
 from gradviz.why.rules.gradients.zero_slopes import Reason, at_minimum, reason
-from gradviz.why.zero_flow import FACTORS, FLAT, HOOK, ZeroFlow
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 # what puts several values side by side, and multiplies none

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.reading import NOT_COMPUTING
-from gradviz.why.subjects import held_by, parameters_of
+from gradviz.why.code.reading import NOT_COMPUTING
+from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from gradviz.graph.records import Source, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import makes_parameter, source_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.reading import is_of_torch
+from gradviz.why.code.reading import is_of_torch
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say, several
 
 if TYPE_CHECKING:

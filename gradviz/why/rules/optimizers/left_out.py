@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.paths import Paths
+from gradviz.why.evidence.paths import Paths
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.unused_group import last_filled, unused_group
-from gradviz.why.subjects import held_by
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

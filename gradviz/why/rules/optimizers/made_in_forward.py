@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Module, ModuleCall
 from gradviz.watch.recorded import Recorded
-from gradviz.why.explanation import Explanation
-from gradviz.why.subjects import parameters_of
+from gradviz.why.question.subjects import parameters_of
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.moving import STAYS, Move
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import _at_the_same
 from gradviz.why.rules.optimizers.schedules import groups_at_zero
 from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
-from gradviz.why.subjects import held_by
+from gradviz.why.shown.explanation import Explanation
+from gradviz.why.survey.moving import STAYS, Move
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

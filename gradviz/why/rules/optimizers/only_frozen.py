@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.names.statements import freezes, source_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import _learns
 from gradviz.why.rules.optimizers.replaced import replaced
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

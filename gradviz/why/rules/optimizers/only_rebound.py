@@ -8,8 +8,8 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.names.frames import names_kept
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -12,18 +12,18 @@ import torch
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Source, Tensor
 from gradviz.names.statements import Statements
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.many import pattern
-from gradviz.why.moving import MOVES, Move, Moves, will_it_move
-from gradviz.why.paths import Paths
-from gradviz.why.subjects import Subjects, apart, held_by
+from gradviz.why.evidence.paths import Paths
+from gradviz.why.question.subjects import Subjects, apart, held_by
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation, lines_of
+from gradviz.why.survey.moving import MOVES, Move, Moves, will_it_move
 from gradviz.words.speech import say, several
 
 
 class Optimizers(Subjects):
     """The subjects, and the optimizers that may train them.
 
-    Each method that takes an answer is a second look: see ``TABLE`` in ``why/table.py``.
+    Each method that takes an answer is a second look: see ``TABLE`` in ``why/answering/table.py``.
     """
 
     # --- what the next step does ------------------------------------------------------------------

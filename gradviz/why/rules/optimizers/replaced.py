@@ -13,10 +13,10 @@ from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of
 from gradviz.names.statements import makes_parameter
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import _learns
-from gradviz.why.subjects import held_by
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from gradviz.names.statements import (
     source_of,
     writes_key,
 )
-from gradviz.why.subjects import of_kind
+from gradviz.why.question.subjects import of_kind
 
 _NUMBERS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.subjects import held_by
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

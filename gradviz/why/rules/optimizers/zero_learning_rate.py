@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Tensor
 from gradviz.graph.training import STEPS
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.schedules import groups_at_zero, why_zero
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

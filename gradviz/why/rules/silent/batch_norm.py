@@ -12,8 +12,8 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
 )
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 _NORMS = (
     torch.nn.BatchNorm1d,

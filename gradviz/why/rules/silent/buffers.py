@@ -11,9 +11,9 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.statements import where_made
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 # what nn.init does to weights; a buffer of zeros or ones is a counter or a mask
 _RANDOM = ("uniform", "normal", "xavier", "kaiming", "orthogonal")

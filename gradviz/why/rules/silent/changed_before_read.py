@@ -10,10 +10,10 @@ from gradviz.graph.facts import DETACHED, code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Frame, Node, Source, Tensor, Wrote
 from gradviz.names.written import Second, argument_read_again, names_read, seconds_before
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import plain_name
+from gradviz.why.evidence.handed_on import plain_name
+from gradviz.why.evidence.softmaxes import SOFTMAX
 from gradviz.why.rules.silent.silent import Silent
-from gradviz.why.softmaxes import SOFTMAX
+from gradviz.why.shown.explanation import Explanation
 
 _RESULTS = ("result", "output")  # what torch calls a result that its own node saved
 

@@ -12,11 +12,11 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.statements import code_of_function, function_node, source_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.reading import is_of_torch
+from gradviz.why.code.reading import is_of_torch
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.freeze_without_effect import FLAG
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 _WRAPPERS = ("Parameter", "nn.Parameter", "torch.nn.Parameter")
 

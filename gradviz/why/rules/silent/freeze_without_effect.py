@@ -20,10 +20,10 @@ from gradviz.graph.records import Call, Source
 from gradviz.graph.training import line_of
 from gradviz.names.statements import code_of_function, source_of
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.question.subjects import parameters_of
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent, lines_once
-from gradviz.why.subjects import parameters_of
+from gradviz.why.shown.explanation import Explanation
 
 FLAG = "requires_grad"
 ALIKE = 0.85  # of two names, one of which may be the other misspelled

@@ -12,8 +12,8 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 

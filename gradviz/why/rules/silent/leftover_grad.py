@@ -13,8 +13,8 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import STEPS, Did
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 # of plain SGD: what is added may be zero

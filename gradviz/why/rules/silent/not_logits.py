@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import computed, plain_name
+from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 _PROBABILITIES = ("softmax", "sigmoid")
 # the losses that take raw scores, and what they apply to them first

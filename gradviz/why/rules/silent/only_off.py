@@ -11,9 +11,9 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.position import display_name
 from gradviz.names.statements import source_of
-from gradviz.why.explanation import Explanation
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.silent.silent import Silent
-from gradviz.why.subjects import held_by
+from gradviz.why.shown.explanation import Explanation
 
 _FLAG = "requires_grad"
 

@@ -15,8 +15,8 @@ from gradviz.graph.records import (
     SavedTensor,
     Wrote,
 )
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 
 def overwritten(asked: Silent) -> Iterator[Explanation]:

@@ -14,10 +14,10 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, NodeKind
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import plain_name
-from gradviz.why.measured import numbers
+from gradviz.why.evidence.handed_on import plain_name
+from gradviz.why.evidence.measured import numbers
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 # whose slope is 0 on one side, or on both
 _FLAT = ("relu", "relu6", "clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "threshold")

@@ -10,9 +10,9 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.names.frames import call_alone, frames
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import KEEPING, plain_name
+from gradviz.why.evidence.handed_on import KEEPING, plain_name
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 
 def thrown_away(asked: Silent) -> Iterator[Explanation]:

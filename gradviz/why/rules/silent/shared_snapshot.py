@@ -15,8 +15,8 @@ from gradviz.graph.records import (
 )
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 
 def snapshots(asked: Silent) -> Iterator[Explanation]:

@@ -23,8 +23,8 @@ from gradviz.graph.records import (
 from gradviz.graph.training import Training, line_of
 from gradviz.names.statements import Statements
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation, worded
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.words import Words
 
 if TYPE_CHECKING:

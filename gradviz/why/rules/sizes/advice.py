@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.written import Number, arguments_written
-from gradviz.why.handed_on import computed, plain_name
+from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

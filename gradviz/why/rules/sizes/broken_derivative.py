@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from gradviz.graph.records import Backward, Call, Edge, Node
 from gradviz.names.written import Number, numbers_read
-from gradviz.why.measured import Measured, Step, all_finite, numbers
-from gradviz.why.zero_flow import FACTORS
+from gradviz.why.evidence.measured import Measured, Step, all_finite, numbers
+from gradviz.why.evidence.zero_flow import FACTORS
 
 _DIVISIONS = ("div", "true_divide", "divide", "__truediv__", "__itruediv__", "div_", "addcdiv")
 # what torch does with a tensor inside of its own product

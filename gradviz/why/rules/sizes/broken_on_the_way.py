@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 from gradviz.graph.records import Backward
-from gradviz.why.explanation import Explanation
-from gradviz.why.measured import all_finite, numbers
+from gradviz.why.evidence.measured import all_finite, numbers
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes.not_finite import INF, NAN, first_broken, forward, made
 from gradviz.why.rules.sizes.sizes import Sizes
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 

@@ -6,9 +6,9 @@ import math
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.sizes.size_profile import profile
 from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, Sizes, _fold, _title
+from gradviz.why.shown.explanation import Explanation
 
 
 def growing(sizes: Sizes) -> Explanation | None:

@@ -12,14 +12,14 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, NodeKind
 from gradviz.graph.training import line_of
 from gradviz.names.written import Number
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import plain_name
-from gradviz.why.measured import Block, Step, numbers
+from gradviz.why.evidence.handed_on import plain_name
+from gradviz.why.evidence.measured import Block, Step, numbers
+from gradviz.why.evidence.softmaxes import SOFTMAX, masked_rows
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.sizes import Sizes, _title
-from gradviz.why.softmaxes import SOFTMAX, masked_rows
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"

@@ -15,9 +15,9 @@ from typing import Any
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call, NodeKind
-from gradviz.why.explanation import Explanation, worded
-from gradviz.why.measured import Block, Measured
+from gradviz.why.evidence.measured import Block, Measured
 from gradviz.why.rules.sizes.size_profile import Profile, profile
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.speech import say
 
 # a change of the gradient's norm between first and last module that is called vanishing or

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause, Sure
-from gradviz.why.explanation import Explanation
-from gradviz.why.measured import least_normal
+from gradviz.why.evidence.measured import least_normal
 from gradviz.why.rules.sizes.sizes import ZEROS, Sizes, _title
+from gradviz.why.shown.explanation import Explanation
 
 
 def underflow(sizes: Sizes) -> Explanation | None:

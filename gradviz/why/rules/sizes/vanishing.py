@@ -8,10 +8,10 @@ from typing import Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
-from gradviz.why.explanation import Explanation
-from gradviz.why.measured import least_normal
+from gradviz.why.evidence.measured import least_normal
 from gradviz.why.rules.sizes.size_profile import profile
 from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, STEADY, Sizes, _fold
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 

@@ -14,9 +14,9 @@ from gradviz.graph.records import Call, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.frames import stands_above
 from gradviz.names.position import callee_of, locate
-from gradviz.why.explanation import Explanation
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.silent.silent import Silent, lines_once
-from gradviz.why.subjects import held_by
+from gradviz.why.shown.explanation import Explanation
 
 
 def cleared_unused(asked: Silent) -> Explanation | None:

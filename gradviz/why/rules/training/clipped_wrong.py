@@ -13,9 +13,9 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, line_of
 from gradviz.watch import torch_private
-from gradviz.why.explanation import Explanation
+from gradviz.why.question.subjects import of_kind
 from gradviz.why.rules.silent.silent import Silent
-from gradviz.why.subjects import of_kind
+from gradviz.why.shown.explanation import Explanation
 
 _CLIPS = ("clamp", "clamp_", "clip", "clip_")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
-from gradviz.why.explanation import Explanation
-from gradviz.why.loss_rows import LossRow, loss_rows, steps_between
+from gradviz.why.evidence.loss_rows import LossRow, loss_rows, steps_between
 from gradviz.why.rules.training.gradients_pile_up import piled_up
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -7,8 +7,8 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Module
 from gradviz.graph.training import Did, Training
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent
+from gradviz.why.shown.explanation import Explanation
 
 # layers that work otherwise in eval mode
 _MODAL = ("Dropout", "BatchNorm", "AlphaDropout", "FeatureAlphaDropout")

@@ -12,8 +12,8 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.frames import frames, stands_above
-from gradviz.why.explanation import Explanation
 from gradviz.why.rules.silent.silent import Silent, lines_once
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -19,9 +19,9 @@ from gradviz.names.statements import (
     where_attribute_read,
 )
 from gradviz.watch import torch_private
-from gradviz.why.explanation import Explanation
+from gradviz.why.evidence.zero_flow import is_some
 from gradviz.why.rules.silent.silent import Silent, lines_once
-from gradviz.why.zero_flow import is_some
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.words import way_of
 
 

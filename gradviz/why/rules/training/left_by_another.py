@@ -9,9 +9,9 @@ from typing import NamedTuple
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Pile
-from gradviz.why.explanation import Explanation
-from gradviz.why.paths import Paths
+from gradviz.why.evidence.paths import Paths
 from gradviz.why.rules.silent.silent import Silent, lines_once
+from gradviz.why.shown.explanation import Explanation
 
 
 class Left(NamedTuple):

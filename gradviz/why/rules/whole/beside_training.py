@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, ModuleCall, Source
 from gradviz.graph.training import Did
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
 from gradviz.why.rules.errors.failure import call_at
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

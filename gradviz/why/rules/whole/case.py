@@ -11,25 +11,25 @@ from typing import Any
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.names.statements import Statements
-from gradviz.why.detaching import detaching
-from gradviz.why.doubts import doubted, doubts, so_far, written_outside
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.failed_line import FailedLine
-from gradviz.why.failing import Spot, Starved, frames_of
-from gradviz.why.many import Many, Told, pattern
-from gradviz.why.messages import asks_for_graph, plain, read_error
-from gradviz.why.moving import MOVES
-from gradviz.why.paths import Asked
-from gradviz.why.reaching import nth_loss, reach
+from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
+from gradviz.why.evidence.messages import asks_for_graph, plain, read_error
+from gradviz.why.evidence.paths import Asked
+from gradviz.why.question.failed_line import FailedLine
+from gradviz.why.question.failing import Spot, Starved, frames_of
+from gradviz.why.question.subjects import apart, held_by, state_of
+from gradviz.why.rules.errors.detaching import detaching
 from gradviz.why.rules.errors.failure import Failure, call_at, recorded_error
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.many import Many, Told, pattern
 from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes import not_finite
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.why.rules.whole import chosen_off, gone, targets
 from gradviz.why.rules.whole.losses import Losses
-from gradviz.why.subjects import apart, held_by, state_of
+from gradviz.why.shown.explanation import Explanation, lines_of
+from gradviz.why.survey.moving import MOVES
+from gradviz.why.survey.reaching import nth_loss, reach
 from gradviz.words.speech import say
 
 # torch's text about what has no gradient to start from
@@ -37,7 +37,7 @@ UNTRACKED = "element 0 of tensors does not require grad"
 # forms of the answer that a gradient is there
 ARRIVED = ("arrived", "arrived_unseen", "fine", "fine_unseen")
 
-Prove = Callable[..., Iterator[Explanation]]  # as ``proven`` in ``why/answer.py``
+Prove = Callable[..., Iterator[Explanation]]  # as ``proven`` in ``why/answering/answer.py``
 
 
 class Case(Losses):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Level
 from gradviz.graph.records import CutReason, Source
 from gradviz.names.position import display_name
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.many import Told, pattern
 from gradviz.why.rules.errors.failure import call_at
+from gradviz.why.rules.many import Told, pattern
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

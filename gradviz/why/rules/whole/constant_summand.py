@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import repair
+from gradviz.why.evidence.messages import repair
+from gradviz.why.evidence.summands import Constant, Summands
 from gradviz.why.rules.silent.silent import lines_once
-from gradviz.why.summands import Constant, Summands
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.names.frames import names_read
-from gradviz.why.explanation import Explanation
-from gradviz.why.summands import Summands
+from gradviz.why.evidence.summands import Summands
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
-from gradviz.why.explanation import Explanation
-from gradviz.why.extras import Extra
+from gradviz.why.rules.whole.extras import Extra
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
-from gradviz.why.explanation import Explanation
-from gradviz.why.handed_on import named_before
-from gradviz.why.messages import asks_for_graph
-from gradviz.why.summands import Summands
+from gradviz.why.evidence.handed_on import named_before
+from gradviz.why.evidence.messages import asks_for_graph
+from gradviz.why.evidence.summands import Summands
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

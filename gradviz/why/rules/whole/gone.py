@@ -8,9 +8,9 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Level
 from gradviz.graph.records import Graph, Tensor
 from gradviz.graph.training import Training, line_of
-from gradviz.why.many import Told
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.many import Told
 from gradviz.why.rules.whole.targets import as_resting, is_meant_cut
 from gradviz.words.words import Words
 

@@ -12,10 +12,10 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Backward, Cut, CutReason
 from gradviz.graph.training import Did
-from gradviz.why.explanation import Explanation
-from gradviz.why.fixes import fix_of
-from gradviz.why.many import pattern
-from gradviz.why.summands import Summands
+from gradviz.why.evidence.fixes import fix_of
+from gradviz.why.evidence.summands import Summands
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.words import reason_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
-from gradviz.why.explanation import Explanation, lines_of
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What is wrong between losses: one that is added as a number only, and one that sends a gradient
 to what another is to train; and between networks: targets, and copies that are none.
 
-Each method that takes an answer is a second look: see ``TABLE`` in ``why/table.py``.
+Each method that takes an answer is a second look: see ``TABLE`` in ``why/answering/table.py``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from functools import cached_property
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
 from gradviz.graph.training import Training
-from gradviz.why.explanation import Explanation
-from gradviz.why.extras import Extras
+from gradviz.why.evidence.summands import single
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.optimizers.optimizers import Optimizers
-from gradviz.why.subjects import held_by
-from gradviz.why.summands import single
+from gradviz.why.rules.whole.extras import Extras
+from gradviz.why.shown.explanation import Explanation
 
 # what reads a number without computing with it
 LOOKING = {"item", "__float__", "detach", "backward", "tolist", "numpy", "__format__", "__repr__"}

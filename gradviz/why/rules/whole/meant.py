@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Call, CutReason
 from gradviz.names.position import callee_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.subjects import held_by
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

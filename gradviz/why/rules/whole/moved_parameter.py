@@ -11,8 +11,8 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Tensor
-from gradviz.why.explanation import Explanation
-from gradviz.why.subjects import held_by, of_kind
+from gradviz.why.question.subjects import held_by, of_kind
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

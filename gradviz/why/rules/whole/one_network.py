@@ -11,9 +11,9 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import callee_of
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.subjects import parameters_of
+from gradviz.why.question.subjects import parameters_of
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

@@ -11,10 +11,10 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.position import callee_of
 from gradviz.names.statements import statement_making
-from gradviz.why.explanation import Explanation
-from gradviz.why.failing import Spot, parts_of_module
-from gradviz.why.many import pattern
-from gradviz.why.subjects import state_of
+from gradviz.why.question.failing import Spot, parts_of_module
+from gradviz.why.question.subjects import state_of
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.training import line_of
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.many import pattern
-from gradviz.why.messages import in_sample
+from gradviz.why.evidence.messages import in_sample
+from gradviz.why.evidence.summands import Summands
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole.losses import LETTING_GO
-from gradviz.why.summands import Summands
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 from gradviz.words.words import reason_of
 

@@ -11,8 +11,8 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Tensor
 from gradviz.watch.identity import read
-from gradviz.why.explanation import Explanation
-from gradviz.why.subjects import state_of
+from gradviz.why.question.subjects import state_of
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import STEPS, Did
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole.one_network import is_copy_of
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

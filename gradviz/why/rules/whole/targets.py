@@ -12,13 +12,13 @@ import torch
 
 from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause, Level
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import IN_TURN, Told
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
+from gradviz.why.question.subjects import held_by, parameters_of
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.gradients.kept_off import kept_and_trained
+from gradviz.why.rules.many import IN_TURN, Told
 from gradviz.why.rules.whole.losses import WRITTEN, Losses
-from gradviz.why.subjects import held_by, parameters_of
+from gradviz.why.shown.explanation import Explanation
 
 # that a loss does not lead to a leaf
 _OF_NO_WAY = {Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.facts import site_of
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole.losses import LETTING_GO
+from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.statements import where_made, where_used
-from gradviz.why.explanation import Explanation
-from gradviz.why.many import pattern
-from gradviz.why.subjects import parameters_of
+from gradviz.why.question.subjects import parameters_of
+from gradviz.why.rules.many import pattern
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case

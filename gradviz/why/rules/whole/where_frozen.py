@@ -11,8 +11,8 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.names.statements import caller, default_used
-from gradviz.why.explanation import Explanation, lines_of
 from gradviz.why.rules.silent.freeze_without_effect import _FLAGS
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:

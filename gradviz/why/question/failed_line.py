@@ -20,9 +20,9 @@ from gradviz.names.statements import (
     function_node,
     source_of,
 )
-from gradviz.why.behind import Stands, returns_nothing, statements_behind
-from gradviz.why.failing import Frame, failing_parts, failing_place, frames_of, traced
-from gradviz.why.reading import UNREAD, value_of
+from gradviz.why.code.behind import Stands, returns_nothing, statements_behind
+from gradviz.why.code.reading import UNREAD, value_of
+from gradviz.why.question.failing import Frame, failing_parts, failing_place, frames_of, traced
 
 # methods that work on what they are called on and give None back, and whose they are
 _GIVING_NONE: dict[str, tuple[type, ...]] = {

@@ -24,10 +24,10 @@ from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
 from gradviz.watch.walk import walk
-from gradviz.why.explanation import Explanation, worded
-from gradviz.why.paths import Asked
-from gradviz.why.reaching import check, parts_of
-from gradviz.why.reading import is_trained_leaf
+from gradviz.why.code.reading import is_trained_leaf
+from gradviz.why.evidence.paths import Asked
+from gradviz.why.shown.explanation import Explanation, worded
+from gradviz.why.survey.reaching import check, parts_of
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

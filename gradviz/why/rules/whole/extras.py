@@ -12,9 +12,9 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, code_of, site_of
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Backward, Call, Graph, Tensor
-from gradviz.why.handed_on import named_before
-from gradviz.why.many import pattern
-from gradviz.why.paths import taken_away
+from gradviz.why.evidence.handed_on import named_before
+from gradviz.why.evidence.paths import taken_away
+from gradviz.why.rules.many import pattern
 from gradviz.words.words import Words
 
 # nodes that multiply, by how their names begin

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from gradviz.graph.preview import only_zeros, unread
 from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
-from gradviz.why.paths import Asked, Paths, Slot
+from gradviz.why.evidence.paths import Asked, Paths, Slot
 
 # Which slots of these nodes are factors of one product: the gradient of one is multiplied by the
 # others.

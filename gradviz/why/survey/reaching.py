@@ -20,8 +20,8 @@ from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.units import Expansion
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
-from gradviz.why.paths import Paths
-from gradviz.why.tables import (
+from gradviz.why.evidence.paths import Paths
+from gradviz.why.shown.tables import (
     FEW,
     Known,
     Line,

@@ -11,8 +11,8 @@ from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call
 from gradviz.names.frames import names_read
 from gradviz.names.written import dim_written
-from gradviz.why.handed_on import computed, plain_name
-from gradviz.why.measured import numbers
+from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.measured import numbers
 
 SOFTMAX = ("softmax", "log_softmax")
 _INF = re.compile(r"\binf(inity)?\b")  # in the code of what fills

@@ -14,8 +14,8 @@ from gradviz.graph.records import Call, Cut, CutReason, GradvizError, Graph, Sou
 from gradviz.picture.bars import Bar, bars_html
 from gradviz.picture.figure import SUFFIXES, Figure, place_of, write
 from gradviz.picture.page import static, still_page
-from gradviz.why.focus import focus
-from gradviz.why.place import outlined
+from gradviz.why.shown.focus import focus
+from gradviz.why.shown.place import outlined
 from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.speech import fill, language, say

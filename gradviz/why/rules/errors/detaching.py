@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradviz.why.reading import value_of
+from gradviz.why.code.reading import value_of
 
 if TYPE_CHECKING:
-    from gradviz.why.failing import Frame
+    from gradviz.why.question.failing import Frame
 
 
 def detaching(frames_of_error: Callable[[], Sequence[Frame]]) -> Callable[[str], str]:

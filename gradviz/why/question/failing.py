@@ -24,8 +24,8 @@ from gradviz.names.position import (
 )
 from gradviz.names.statements import function_node, source_of, statement_making
 from gradviz.watch.stack import is_library
-from gradviz.why.handing import Assigned, Spent, assigned, local_layers, spent
-from gradviz.why.reading import UNREAD, is_of_torch, looks, value_of
+from gradviz.why.code.reading import UNREAD, is_of_torch, looks, value_of
+from gradviz.why.question.handing import Assigned, Spent, assigned, local_layers, spent
 
 _MISSPELT = re.compile(r"_*(?:init|int|inti|intit|iinit|innit)_*")
 _PARAMETERS = ("parameters", "named_parameters")

@@ -15,16 +15,16 @@ import torch
 from gradviz.graph.findings import Symptom
 from gradviz.graph.records import Graph, Raised
 from gradviz.watch import torch_private
-from gradviz.why.explanation import Explanation
-from gradviz.why.messages import plain
-from gradviz.why.paths import Asked
+from gradviz.why.answering.table import rows
+from gradviz.why.evidence.messages import plain
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.why.rules.whole.case import Case
-from gradviz.why.table import rows
+from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.watch.recorded import Recorded

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Tensor
 from gradviz.names.frames import frames, names_bound
-from gradviz.why.handed_on import LINEAR, TOGETHER, named_before
-from gradviz.why.paths import REMADE, Paths
+from gradviz.why.evidence.handed_on import LINEAR, TOGETHER, named_before
+from gradviz.why.evidence.paths import REMADE, Paths
 from gradviz.words.words import Words
 
 # a sum of what goes in; of these each summand may be a number instead of a tensor

@@ -13,7 +13,7 @@ from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
 from gradviz.graph.redo import DISCRETE
 from gradviz.names.frames import is_of_literals, names_bound, names_kept, names_read
-from gradviz.why.explanation import Explanation, worded
+from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
 

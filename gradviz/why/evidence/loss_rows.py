@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Training, line_of
-from gradviz.why.measured import numbers
+from gradviz.why.evidence.measured import numbers
 
 _ROW = 3  # numbers of a row that grows
 _EACH = 2.0  # how many times each is the one before, at least

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Set
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
 from gradviz.graph.redo import Obstacle, obstacles_after
-from gradviz.why.messages import in_sample, repair
+from gradviz.why.evidence.messages import in_sample, repair
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 

@@ -14,8 +14,7 @@ import torch
 from gradviz.graph.records import GradvizError
 from gradviz.watch import torch_private
 from gradviz.watch.torch_private import Obstacle
-from gradviz.why.reaching import named, variables_of
-from gradviz.why.tables import (
+from gradviz.why.shown.tables import (
     FEW,
     Known,
     Line,
@@ -28,7 +27,8 @@ from gradviz.why.tables import (
     heads,
     verdict_word,
 )
-from gradviz.why.trial import (
+from gradviz.why.survey.reaching import named, variables_of
+from gradviz.why.survey.trial import (
     DECAYS,
     Reason,
     Trial,

@@ -15,12 +15,12 @@ import torch
 from gradviz.names.position import locate
 from gradviz.watch import torch_private
 from gradviz.watch.recorded import Recorded
-from gradviz.why.answer import explain_case, proven
-from gradviz.why.bare import Bare, explain_bare
-from gradviz.why.explanation import Explanation
-from gradviz.why.reaching import check
+from gradviz.why.answering.answer import explain_case, proven
+from gradviz.why.answering.bare import Bare, explain_bare
+from gradviz.why.question.subjects import names_of
 from gradviz.why.rules.whole.case import Case
-from gradviz.why.subjects import names_of
+from gradviz.why.shown.explanation import Explanation
+from gradviz.why.survey.reaching import check
 
 
 def explain(

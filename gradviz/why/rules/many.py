@@ -16,9 +16,9 @@ from gradviz.graph.parameter_groups import (
     parts_of,
     ranged,
 )
-from gradviz.why.explanation import Explanation, offs, worded
-from gradviz.why.paths import Asked
+from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.shown.explanation import Explanation, offs, worded
 from gradviz.words.speech import FEW, say, several
 from gradviz.words.words import Words
 

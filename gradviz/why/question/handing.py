@@ -15,7 +15,7 @@ import torch
 from gradviz.graph.records import Source
 from gradviz.names.compiled import file_of
 from gradviz.names.statements import code_of_function, function_node, source_of
-from gradviz.why.reading import value_of
+from gradviz.why.code.reading import value_of
 
 # what gives each of its items once
 ONCE = (types.GeneratorType, filter, map, zip, itertools.chain, itertools.islice)

@@ -28,18 +28,25 @@ from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
 from gradviz.watch.identity import named_parameters, read
 from gradviz.watch.recorded import Recorded
-from gradviz.why.answer import explain_case, explain_failure, proven
-from gradviz.why.explanation import Explanation, lines_of
-from gradviz.why.failing import Look, failing_looks, failing_place, parts_of_module, starved
-from gradviz.why.messages import cause_of, has_wrong_gradients, read_error
-from gradviz.why.paths import Asked
-from gradviz.why.reading import NOT_COMPUTING, are_values, is_state, is_trained_leaf, with_parts
-from gradviz.why.rules.errors.failure import call_at
-from gradviz.why.rules.gradients.cut import cut
-from gradviz.why.rules.gradients.gradient import Gradients
-from gradviz.why.rules.whole.case import Case
-from gradviz.why.snapshots import used_as_it_was
-from gradviz.why.subjects import (
+from gradviz.why.answering.answer import explain_case, explain_failure, proven
+from gradviz.why.code.reading import (
+    NOT_COMPUTING,
+    are_values,
+    is_state,
+    is_trained_leaf,
+    with_parts,
+)
+from gradviz.why.evidence.messages import cause_of, has_wrong_gradients, read_error
+from gradviz.why.evidence.paths import Asked
+from gradviz.why.question.failing import (
+    Look,
+    failing_looks,
+    failing_place,
+    parts_of_module,
+    starved,
+)
+from gradviz.why.question.snapshots import used_as_it_was
+from gradviz.why.question.subjects import (
     apart,
     cut_off_before,
     held_by,
@@ -49,6 +56,11 @@ from gradviz.why.subjects import (
     parameters_of,
     state_of,
 )
+from gradviz.why.rules.errors.failure import call_at
+from gradviz.why.rules.gradients.cut import cut
+from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.whole.case import Case
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 from gradviz.words.words import Words, statement_at
 

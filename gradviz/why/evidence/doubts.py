@@ -13,8 +13,8 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Graph, Node, NodeKind, SavedState
 from gradviz.graph.saved_tensors import SavedTensors
-from gradviz.why.explanation import Explanation, fields_of
-from gradviz.why.paths import Paths
+from gradviz.why.evidence.paths import Paths
+from gradviz.why.shown.explanation import Explanation, fields_of
 from gradviz.words.notes import note_text
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words

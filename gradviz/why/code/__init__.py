@@ -1,0 +1,1 @@
+"""What the program's text tells. Runs none of it."""

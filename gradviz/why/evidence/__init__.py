@@ -1,0 +1,1 @@
+"""What a recording proves, before anybody judges it."""

@@ -1,0 +1,1 @@
+"""What was asked about: names, a failing line, what it holds."""

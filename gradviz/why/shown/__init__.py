@@ -1,0 +1,1 @@
+"""What comes back: an explanation, its place in a model, tables."""

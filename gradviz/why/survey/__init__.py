@@ -1,0 +1,1 @@
+"""All parameters at once: ``reach()`` and ``will_it_move()``."""
