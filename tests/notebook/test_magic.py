@@ -256,11 +256,3 @@ def test_what_an_earlier_cell_computed_and_this_one_cuts_is_told(
 ) -> None:
     (told,) = run(NETWORKS, JUDGE, LEARN.format(cut=cut, step=step), "%gradviz why")[-1]
     assert (".data cuts it from g_loss" in text(told)) == is_told
-
-
-def test_a_cell_that_was_stopped_is_no_fault(run: Run) -> None:
-    stopped = "%%gradviz\nb = (a * 2).sum()\nraise KeyboardInterrupt"
-    (told,) = run(stopped, "%gradviz why")[-1]
-    assert "The program was stopped while this line ran (KeyboardInterrupt)" in text(told)
-    assert "raise KeyboardInterrupt" in text(told)
-    assert "Ruled out" not in text(told)

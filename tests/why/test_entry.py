@@ -749,3 +749,18 @@ def test_parameters_have_their_place_in_a_module_for_a_name_and_not_a_loops_vari
     assert "the values of net.{0,2}.*" in " ".join(told.split())
     asked = str(gv.explain(mine, recording=rec, names=names))
     assert asked.startswith("mine.grad ")
+
+
+def test_a_program_that_was_stopped_has_no_fault_by_that() -> None:
+    a = torch.ones(2, requires_grad=True)
+
+    def train() -> None:
+        (a * 2).sum().backward()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught, gv.record() as rec:
+        train()
+    answer = gv.explain(recording=rec, error=caught.value)
+    assert (answer.cause, answer.form) == ("not_known", "stopped")
+    assert "The program was stopped while this line ran (KeyboardInterrupt)" in answer.verdict
+    assert answer.ruled_out == ()
