@@ -34,7 +34,7 @@ LOADED = (
     "IPython.core.interactiveshell",
     "IPython.utils.capture",
     "gradviz.notebook.magic",
-    "gradviz.why.entry",
+    "gradviz.why.answering.entry",
     "torch._dynamo",
 )
 LINE = re.compile(r"\bline\s+(\d+)\b")

@@ -475,7 +475,7 @@ def test_other_recordings_and_losses_that_it_did_not_see() -> None:
 def test_a_graph_too_large_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     w, v = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
     loss = (v * (w * 2 * 3 * 4)).sum()
-    whole = gv.why.reaching.capture  # type: ignore[attr-defined]
+    whole = gv.why.survey.reaching.capture  # type: ignore[attr-defined]
     monkeypatch.setattr(
         "gradviz.why.survey.reaching.capture", lambda *t, **k: whole(*t, limit=3, **k)
     )
