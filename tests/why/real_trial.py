@@ -107,7 +107,7 @@ def _run(shell: Any, cell: str) -> Any:
 
 def _why(shell: Any, names: str) -> Told:
     asked: list[Any] = []
-    from gradviz.why import explanation
+    from gradviz.why.shown import explanation
 
     seen = explanation.Explanation._repr_mimebundle_
 
