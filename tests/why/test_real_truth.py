@@ -1,7 +1,7 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind9`` (each kept aside, and run once; of the
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind10`` (each kept aside, and run once; of the
 fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
 later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
 the third and of those after it hold more programs that look odd and are meant so:
@@ -109,6 +109,8 @@ ASKED = (
     "real_blind8/healthy",
     "real_blind9",
     "real_blind9/healthy",
+    "real_blind10",
+    "real_blind10/healthy",
     "real_learn6",
     "real_learn6/healthy",
     "real_learn7",
@@ -118,7 +120,7 @@ ASKED = (
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
-BLIND8, HEALTHY8, BLIND9, HEALTHY9, *LEARNT = LATEST
+BLIND8, HEALTHY8, BLIND9, HEALTHY9, BLIND10, HEALTHY10, *LEARNT = LATEST
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
@@ -200,7 +202,7 @@ def test_no_thread_is_asked_twice() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_the_questions_are_many_and_nine_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_ten_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
@@ -218,13 +220,16 @@ def test_the_questions_are_many_and_nine_sets_are_kept_aside() -> None:
     assert len(HEALTHY8) >= 25
     assert Counter(question.kind for question in BLIND9) == {"silent": 26, "raises": 14}
     assert len(HEALTHY9) >= 25
+    assert Counter(question.kind for question in BLIND10) == {"silent": 26, "raises": 14}
+    assert len(HEALTHY10) >= 30
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
     ]
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *HEALTHY7, *HEALTHY8, *HEALTHY9, *learnt)
+    late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
     # half of HEALTHY9: they take no part in the shares
