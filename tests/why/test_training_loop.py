@@ -211,6 +211,14 @@ for i, x in enumerate(batches):
 """
 
 
+def test_gradients_that_are_accumulated_may_be_watched_as_they_grow() -> None:
+    watch = "norms.append(model[0].weight.grad.norm().item())"
+    program = "norms = []" + MICRO.format(before="pass", after=watch)
+    assert told(program).cause == "healthy"
+    # nothing clears what the step has used: no accumulation over two batches any more
+    assert told(program.replace("optimizer.zero_grad()", "pass")).cause == "gradients_pile_up"
+
+
 def test_clearing_in_every_micro_batch_accumulates_nothing() -> None:
     answer = told(MICRO.format(before="optimizer.zero_grad()", after="pass"))
     assert (answer.cause, answer.lines) == ("cleared_too_often", (3, 4))

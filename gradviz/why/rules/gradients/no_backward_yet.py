@@ -4,7 +4,7 @@ Knows no torch."""
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call
+from gradviz.graph.records import Backward, Call
 from gradviz.graph.training import Did
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -47,7 +47,7 @@ def given_back(gradients: Gradients, asked: Asked) -> Explanation | None:
     giving = [
         b
         for b in runs
-        if any(gradients.graph.tensor[i].object_id in objects for i, _ in b.returned)
+        if any(gradients.graph.tensor[i].object_id in objects for i in _returned(b))
     ]
     if not giving:
         return None
@@ -61,16 +61,21 @@ def not_asked_for(gradients: Gradients, asked: Asked) -> Explanation | None:
     runs = gradients.graph.backwards
     if not runs or any(b.kind != "grad" for b in runs) or not gradients.reached(asked):
         return None
-    returned = [i for i, _ in runs[-1].returned]
-    if not returned:
+    giving = [run for run in runs if _returned(run)]
+    if not giving:
         return None
     return gradients.answer(
         asked,
         Cause.NO_BACKWARD_YET,
         "not_asked_for",
-        calls=[gradients.graph.call[runs[-1].call_id]],
-        others=several([gradients.words.name(i) for i in returned]),
+        calls=[gradients.graph.call[giving[-1].call_id]],
+        others=several([gradients.words.name(i) for i in _returned(giving[-1])]),
     )
+
+
+def _returned(run: Backward) -> list[int]:
+    """Return the tensors whose gradients autograd.grad returned: of the others it returned None."""
+    return [i for i, gradient in run.returned if gradient is not None]
 
 
 def not_run(gradients: Gradients, asked: Asked) -> bool:

@@ -86,12 +86,12 @@ def clearing(asked: Silent, step: Call) -> str:
 
 def read_as_sums(asked: Silent) -> Explanation | None:
     """Tell of gradients that were read after each of several backwards and never cleared: the later
-    numbers are sums."""
+    numbers are sums. Where steps use sums that are cleared at times, these are meant."""
     found = dict[int, list[Moment]]()
     stepped = dict[int, list[Moment]]()
     for leaf in asked.leaves:
         rows = list(_rows_read(asked.training, leaf))
-        if rows:
+        if rows and not _is_accumulated(asked.training.moments[leaf]):
             is_used = any(_is_sum_of_losses(asked, leaf, row) for row in rows)
             (stepped if is_used else found)[leaf] = max(rows, key=len)
     if not found:
@@ -105,6 +105,13 @@ def read_as_sums(asked: Silent) -> Explanation | None:
         names=asked.names_of(found),
         backwards=len(most),
     )
+
+
+def _is_accumulated(every: list[Moment]) -> bool:
+    """Say whether a gradient was filled by one line alone, cleared, and used by a step."""
+    did = {moment.did for moment in every}
+    lines = {line_of(moment.call) for moment in every if moment.did is Did.ADDED}
+    return {Did.CLEARED, Did.STEPPED} <= did and len(lines) == 1
 
 
 def _of_losses(asked: Silent, found: dict[int, list[Moment]]) -> Explanation | None:
