@@ -2440,7 +2440,7 @@ opt.step()
 )
 fix(
     "not_moved/only_frozen_beside",
-    "",
+    "body, head, opt",
     "not head.weight.equal(before)",
     """
 body, head = nn.Linear(2, 2), nn.Linear(2, 1)

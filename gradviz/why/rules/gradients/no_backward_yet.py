@@ -45,9 +45,7 @@ def given_back(gradients: Gradients, asked: Asked) -> Explanation | None:
     objects = {t.object_id for t in gradients.states(asked)}
     runs = [b for b in gradients.graph.backwards if b.kind == "grad"]
     giving = [
-        b
-        for b in runs
-        if any(gradients.graph.tensor[i].object_id in objects for i in _returned(b))
+        b for b in runs if any(gradients.graph.tensor[i].object_id in objects for i in _returned(b))
     ]
     if not giving:
         return None
