@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
 from gradviz.why.rules.many import pattern
-from gradviz.why.rules.optimizers.optimizers import _at_the_same
+from gradviz.why.rules.optimizers.optimizers import at_the_same
 from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -23,4 +23,4 @@ def holds_results(case: Case, found: Explanation) -> Explanation | None:
     told = case.answer(
         cause, "holds_result", optimizers=case.optimizer_names, names=names, n=len(results)
     )
-    return _at_the_same(found, told)
+    return at_the_same(found, told)

@@ -8,7 +8,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
-from gradviz.why.rules.optimizers.optimizers import _at_the_same
+from gradviz.why.rules.optimizers.optimizers import at_the_same
 from gradviz.why.rules.optimizers.schedules import groups_at_zero
 from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
 from gradviz.why.shown.explanation import Explanation
@@ -39,7 +39,7 @@ def left_in_place(case: Case, found: Explanation) -> Explanation | None:
         names=pattern([row.name for row in stays]),
         reason=stays[0].why,
     )
-    return _at_the_same(found, told)._replace(where="", more=())
+    return at_the_same(found, told)._replace(where="", more=())
 
 
 def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
@@ -57,14 +57,14 @@ def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
             n=len(outside),
             others=pattern(moved),
         )
-        return _at_the_same(found, fixed)._replace(where="", more=())
+        return at_the_same(found, fixed)._replace(where="", more=())
     told = case.answer(
         Cause.NOT_MOVED,
         "holds_none",
         optimizers=case.optimizer_names,
         names=pattern([row.name for row in outside]),
     )
-    return _at_the_same(found, told)._replace(where="", more=())
+    return at_the_same(found, told)._replace(where="", more=())
 
 
 def _moved_by_them(case: Case) -> list[str]:

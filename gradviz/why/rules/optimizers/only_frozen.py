@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause, Level
 from gradviz.names.statements import freezes, source_of
 from gradviz.why.rules.many import pattern
-from gradviz.why.rules.optimizers.optimizers import _learns
+from gradviz.why.rules.optimizers.optimizers import learns
 from gradviz.why.rules.optimizers.replaced import replaced
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -32,7 +32,7 @@ def only_frozen(case: Case, found: Explanation) -> Explanation | None:
         return None
     if (new := replaced(case, found)) is not None:
         return new
-    learning = [p for i, p in case.targets().items() if i not in held and _learns(p)]
+    learning = [p for i, p in case.targets().items() if i not in held and learns(p)]
     nodes = case.statements.nodes((ast.Assign, ast.Call))
     freezing = [source_of(file, node) for file, node in nodes if freezes(node)]
     return case.answer(

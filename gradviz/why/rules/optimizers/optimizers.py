@@ -144,7 +144,7 @@ class Optimizers(Subjects):
         return {
             i: state
             for i, (p, state) in live.items()
-            if i not in self.held_by_any and i not in stepped and _learns(p)
+            if i not in self.held_by_any and i not in stepped and learns(p)
         }
 
     @cached_property
@@ -194,7 +194,7 @@ class Optimizers(Subjects):
         }
 
 
-def _at_the_same(found: Explanation, told: Explanation) -> Explanation:
+def at_the_same(found: Explanation, told: Explanation) -> Explanation:
     """Return an answer that points at what another one pointed at."""
     return found._replace(
         cause=told.cause,
@@ -206,11 +206,11 @@ def _at_the_same(found: Explanation, told: Explanation) -> Explanation:
     )
 
 
-def _learns(p: Any) -> bool:
+def learns(p: Any) -> bool:
     """Say whether it has a gradient to learn from."""
     return p.requires_grad and p.grad is not None
 
 
 def _is_learning_parameter(p: Any) -> bool:
     """Say whether it is a parameter that has a gradient to learn from."""
-    return _learns(p) and isinstance(p, torch.nn.Parameter)
+    return learns(p) and isinstance(p, torch.nn.Parameter)

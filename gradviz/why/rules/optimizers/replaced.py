@@ -15,7 +15,7 @@ from gradviz.names.statements import makes_parameter
 from gradviz.watch.identity import read
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
-from gradviz.why.rules.optimizers.optimizers import _learns
+from gradviz.why.rules.optimizers.optimizers import learns
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -32,7 +32,7 @@ def replaced(case: Case, found: Explanation) -> Explanation | None:
     live = {id(p): p for m in modules for p in m.parameters()}
     held = held_by(optimizers)
     asked = live if case.optimizers and not case.modules else case.targets()
-    new = [p for i, p in live.items() if i in asked and i not in held and _learns(p)]
+    new = [p for i, p in live.items() if i in asked and i not in held and learns(p)]
     for optimizer in optimizers if new else ():
         own = held_by([optimizer])
         # those of a part that nobody here has a name for may still be in use
@@ -140,4 +140,4 @@ def _took_the_place(new: list[Any], old: list[Any], others_stay: bool) -> bool:
 
 def _is_learning_leaf(p: Any) -> bool:
     """Say whether it is a leaf that has a gradient to learn from."""
-    return bool(p.is_leaf and _learns(p))
+    return bool(p.is_leaf and learns(p))
