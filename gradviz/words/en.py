@@ -652,7 +652,7 @@ MOVING = {
     "rprop_rests": "its step comes out as exactly zero: it underflows, or its parts cancel; Rprop rests where the sign of the gradient flips",
 }
 
-# what is told of many subjects, and beside an answer: why/question/subjects.py, optimizers.py, many.py, answer.py
+# what is told of many subjects, and beside an answer: why/question/subjects.py, why/rules/optimizers/optimizers.py, why/rules/many.py, why/answering/answer.py
 ENTRY = {
     "passed_over": "{kinds:few} {n:holds|hold} no gradient: what {n:it works|they work} on is looked at.",
     # names of what has none
