@@ -6,7 +6,9 @@ before it is there for what happens in between: a function of the user's may wri
 gets, a run inside of this one may fill a ``.grad``, and where it raises there is no behind. So
 where only torch's own nodes run, all of them on the CPU, there is none but at the roots and at a
 leaf that has a ``.grad`` or hooks. Which node raised follows: of those that have all they wait for,
-the engine takes the youngest one.
+the engine takes the youngest one, and an AccumulateGrad before all others. So there is none either
+at a leaf without ``.grad`` to which one node alone sends, which sends to no other leaf: it ran
+right behind that node if it has a ``.grad`` now, and what arrived is what was sent.
 """
 
 from __future__ import annotations
@@ -62,6 +64,12 @@ class Log(Protocol):
 _unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
 _row, _TENSOR = tuple.__new__, torch.Tensor
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
+# Nodes that send the numbers that arrive, in another shape.
+_MOVES = {
+    f"{kind}Backward{number}"
+    for kind in "T Transpose Permute View UnsafeView ReshapeAlias Squeeze Unsqueeze".split()
+    for number in range(4)
+}
 _INPUTS_AT = 4  # arguments that backward() takes before it may be given ``inputs``
 
 
@@ -143,13 +151,16 @@ class _Node:
     """One node while a run lasts, with its hooks: they return None, so that nothing changes, and
     never raise: that would abort the user's backward. No mode of hers sees what they do."""
 
-    __slots__ = ("arrived", "early", "into", "only", "out", "own", "watch")
+    __slots__ = ("arrived", "early", "feeds", "into", "moves", "only", "out", "own", "watch")
 
     def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
         self.watch, self.own, self.into, self.out = watch, own, into, out
         # the only slot to which gradients come, where what is sent there is known
         self.only = into[0] if len(into) == 1 and watch.sums_known else None
         self.early = False  # does a hook stand before it? See NOTE [one hook a node]
+        self.moves = False  # does it only lay out anew what arrives, with one hook?
+        # the leaf without a hook to which it sends, and along which of its edges
+        self.feeds: tuple[_Leaf, int] | None = None
         # read before the node may write into it
         self.arrived: tuple[Value | None, ...] | None = None
 
@@ -184,12 +195,30 @@ class _Node:
             run, own = watch.run, self.own
             if not self.early:
                 self.arrive(arrived)
-            run.ran.append(own)
             with _unobserved():
-                values = watch.leaving(self.out, sent)
+                watch.settle()
+                run.ran.append(own)
+                if self.moves and (same := self.as_arrived(sent, arrived)) is not None:
+                    values = watch.leaving_as_arrived(self.out, sent, same)
+                else:
+                    values = watch.leaving(self.out, sent)
             watch.recorder.add(("ran", run, own, self.taken(), values, thread))
+            if self.feeds is not None:
+                leaf, edge = self.feeds
+                watch.fed = leaf, values[edge : edge + 1] or (None,)
         except Exception as error:
             watch.recorder.failed(error)
+
+    def as_arrived(self, sent: Any, arrived: Any) -> Value | None:
+        """Return the value of what a node sends that only lays out anew what arrived, where that is
+        large: the same numbers in the same memory have the norm that was read. None where a hook
+        has exchanged it, or it is small."""
+        value = None if self.arrived is None else self.arrived[0]
+        if len(sent) != 1 or sent[0] is None or value is None or value[2] is None:
+            return None
+        (before,), (after,) = arrived, sent
+        same = after.data_ptr() == before.data_ptr() and after.numel() == before.numel()
+        return (tuple(after.shape), None, value[2]) if same else None
 
     def taken(self) -> tuple[Value | None, ...]:
         """Hand over what arrived. Raises where nothing was read."""
@@ -265,14 +294,22 @@ class _Leaf(_Node):
         try:
             if not self.early:  # there was no .grad
                 self.arrive(arrived)
-            watch.run.ran.append(self.own)
-            incoming = self.taken()
-            watch.recorder.add(("ran", watch.run, self.own, incoming, (), thread))
-            if incoming[0] is not None:  # an undefined gradient is not added
-                with _unobserved():
-                    watch.accumulated(self, incoming[0])
+            with _unobserved():
+                self.ran(self.taken(), thread)
         except Exception as error:
             watch.recorder.failed(error)
+
+    def ran(self, incoming: tuple[Value | None, ...], thread: int) -> None:
+        """Note that the node ran, and what it did."""
+        watch = self.watch
+        watch.run.ran.append(self.own)
+        watch.recorder.add(("ran", watch.run, self.own, incoming, (), thread))
+        if incoming[0] is not None:  # an undefined gradient is not added
+            watch.accumulated(self, incoming[0])
+
+    def has_run(self, incoming: tuple[Value | None, ...]) -> bool:
+        """Tell whether a node without a hook ran, to which one without a gradient did not send."""
+        return incoming == (None,) or (self.leaf is not None and self.leaf.grad is not None)
 
 
 class Watch:
@@ -294,6 +331,8 @@ class Watch:
         self.handles: list[Any] = []
         self.current: int | None = None
         self.early = True  # does a hook stand before every node? See NOTE [one hook a node]
+        # a leaf without a hook that runs next, and what arrives there
+        self.fed: tuple[_Leaf, tuple[Value | None, ...]] | None = None
         # by id(), while they live
         self.measured: dict[int, Sent] = {}
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
@@ -335,19 +374,43 @@ class Watch:
     def _start(self) -> None:
         graph, edges, handles = self.graph, self.edges, self.handles
         places = zip(graph.nodes, graph.numbers, self.serials, edges.into, edges.out, strict=True)
-        for node, number, own, into, out in places:
+        kind = self.recorder.nodes.kind
+        bare: set[int] = set()  # the leaves without a hook
+        for at, (node, number, own, into, out) in enumerate(places):
             watched: _Node
+            if at in bare:
+                continue
             if number == torch_private.NO_NUMBER:
-                leaf = torch_private.leaf_of(node)
-                watched = _Leaf(self, own, into, leaf)
-                watched.early = self.early or _is_filled(leaf)
+                tensor = torch_private.leaf_of(node)
+                watched = _Leaf(self, own, into, tensor)
+                watched.early = self.early or _is_filled(tensor)
             else:
-                is_own = self.recorder.nodes.kind(node)[1] if self.early else False
+                name, is_own, _ = kind(node)
                 watched = (_Custom if is_own else _Node)(self, own, into, out)
                 watched.early = self.early or own in self.run.roots  # the first may raise
+                watched.moves = name in _MOVES and not watched.early
+                behind = None if self.early else edges.leaf_behind[at]
+                if behind is not None and (leaf := self._bare_leaf(behind[0])) is not None:
+                    bare.add(behind[0])
+                    watched.feeds = leaf, behind[1]
             if watched.early:
                 handles.append(node.register_prehook(watched.before))
             handles.append(node.register_hook(watched.after))
+
+    def _bare_leaf(self, at: int) -> _Leaf | None:
+        """Return the leaf at this place of the walk, to which one node sends that sends to no other
+        leaf; None where it needs a hook, see NOTE [one hook a node]."""
+        into, leaf = self.edges.into[at], torch_private.leaf_of(self.graph.nodes[at])
+        if into[0].wanted != 1 or leaf is None or not leaf.requires_grad or _is_filled(leaf):
+            return None
+        return _Leaf(self, self.serials[at], into, leaf)
+
+    def settle(self) -> None:
+        """Note that a leaf without a hook has run, where the last node sent to one."""
+        if self.fed is not None:
+            (leaf, incoming), self.fed = self.fed, None
+            if leaf.has_run(incoming):
+                leaf.ran(incoming, 0)
 
     # --- what the hooks ask -----------------------------------------------------------------------
 
@@ -383,6 +446,15 @@ class Watch:
                 outlet.append(one)
         return tuple(values)
 
+    def leaving_as_arrived(
+        self, outlets: list[Inlet | None], sent: Any, value: Value
+    ) -> tuple[Value | None, ...]:
+        """The same for the one gradient that a node sends, where its value is known."""
+        one = self._keep(sent[0], value)
+        if outlets[0] is not None:
+            outlets[0].append(one)
+        return (value,)
+
     def accumulated(self, leaf: _Leaf, incoming: Value) -> None:
         """Read what has become of the leaf's ``.grad``."""
         tensor, own, before = leaf.leaf, leaf.own, leaf.stored
@@ -403,8 +475,7 @@ class Watch:
     def _measure(self, grad: torch.Tensor) -> Sent:
         """Read a gradient with its norm. What one node sends arrives as the same object where it is
         the only one, and nothing wrote into it: then it is not measured again."""
-        key = id(grad)
-        last: Any = self.measured.get(key)
+        last: Any = self.measured.get(id(grad))
         if last is not None and last[1]() is grad and last[2] == _raw_version(grad):
             return last  # type: ignore[no-any-return]
         try:
@@ -416,7 +487,11 @@ class Watch:
         norms = self.run.norms
         value = tuple(grad.shape), None, len(norms)
         norms.append(size)
-        self.measured[key] = sent = _row(Sent, (value, ref(grad), _raw_version(grad)))
+        return self._keep(grad, value)
+
+    def _keep(self, grad: torch.Tensor, value: Value) -> Sent:
+        sent: Sent = _row(Sent, (value, ref(grad), _raw_version(grad)))
+        self.measured[id(grad)] = sent
         return sent
 
     def _norm(self, grad: torch.Tensor) -> Any:
@@ -446,6 +521,7 @@ class Watch:
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
+        self._settle_last()
         self.measured.clear()
         self.run.raised_at = self.current
         if raised and self.current is None and self.run.ran and not self.early:
@@ -455,6 +531,13 @@ class Watch:
                 read_there(self.run.norms)
         except Exception as error:
             self.run.norms = [n if isinstance(n, float) else None for n in self.run.norms]
+            self.recorder.failed(error)
+
+    def _settle_last(self) -> None:
+        try:
+            with torch_private.unobserved():
+                self.settle()
+        except Exception as error:
             self.recorder.failed(error)
 
     def _next_to_run(self) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -92,8 +93,9 @@ _IN_PLACE_OPERATORS = frozenset(
 )
 
 
+@cache
 def writes_itself(name: str) -> bool:
-    """Tell whether it is a method that writes into its tensor, by its name?
+    """Tell whether it is a method that writes into its tensor, by its name.
 
     >>> writes_itself("add_"), writes_itself("__iadd__"), writes_itself("__getitem__")
     (True, True, False)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Value = tuple[tuple[int, ...] | None, Any, int | None]
 Slot = tuple[int, int]  # serial of a node, input_nr
 
-_raw_version = torch_private.raw_version
+_raw_version, _NO_NUMBER = torch_private.raw_version, torch_private.NO_NUMBER
 CLOSE = 1e-5  # relative difference of two norms that were added up in another order
 
 
@@ -131,26 +131,33 @@ class Edges:
     Attributes:
         into: for each node of the walk, the inlets of its slots.
         out: for each node of the walk, the inlet that each of its edges leads to.
+        leaf_behind: for each node of the walk, the place of the only AccumulateGrad that it sends
+            to, and along which edge; None where there is none, or several.
     """
 
     def __init__(self, graph: Walk, serials: Sequence[int]) -> None:
         self.into: list[list[Inlet]] = [[] for _ in serials]
         self.out: list[list[Inlet | None]] = []
-        index, into = graph.index, self.into
+        self.leaf_behind: list[tuple[int, int] | None] = []
+        index, into, numbers = graph.index, self.into, graph.numbers
         for functions in graph.next:
             led: list[Inlet | None] = []
+            leaves: list[tuple[int, int]] = []
             self.out.append(led)
             for node, nr in functions:
                 if node is None:
                     led.append(None)
                     continue
                 at = index[node]
+                if numbers[at] == _NO_NUMBER:
+                    leaves.append((at, len(led)))
                 inlets = into[at]
                 while len(inlets) <= nr:
                     inlets.append(Inlet((serials[at], len(inlets))))
                 inlet = inlets[nr]
                 inlet.wanted += 1
                 led.append(inlet)
+            self.leaf_behind.append(leaves[0] if len(leaves) == 1 else None)
 
     def begin(self, at: int, serial: int, nr: int, value: Value | None) -> None:
         """Note what the run starts with at a slot of the node at this place; None: not known, and
@@ -198,9 +205,12 @@ def put_in(
 ) -> Value | None:
     """Return what AccumulateGrad made of a ``.grad``, if that is not what is stored after the hooks
     that run then."""
+    unknown = incoming if stored is None else None
+    if incoming[1] is None:  # as most: it is large
+        return unknown
     parts = [incoming] if before is None else [before, incoming]
     if any(v[1] is None or v[0] != incoming[0] for v in parts):
-        return incoming if stored is None else None
+        return unknown
     terms = [v[1] for v in parts]
     if stored is not None and (stored[1] is None or adds_up(terms, stored[1], dtype)):
         return None

@@ -52,7 +52,12 @@ def same_values(one: Any, two: Any) -> bool:
     >>> same_values([1.0], [2.0]), same_values(None, 1.0)
     (False, False)
     """
-    return bool(one == two) or repr(one) == repr(two)
+    if one == two:
+        return True
+    if one is None or two is None:
+        return False
+    text = repr(one)
+    return "nan" in text and text == repr(two)
 
 
 _blank = object.__new__  # quicker than calling the class

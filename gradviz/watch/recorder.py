@@ -337,7 +337,9 @@ class Recorder(TorchFunctionMode):
                     _leave_traceback()
         call = watching = None
         inputs: list[torch.Tensor] = []
-        usual = self._usual(name, role, args, kwargs, sys._getframe(1))
+        usual = None
+        if role is _OPERATION:
+            usual = self._usual(name, args, kwargs, sys._getframe(1))
         if usual is None:
             call, watching = self._begin_call(name, role, args, kwargs, inputs, sys._getframe(1))
         try:
@@ -432,16 +434,16 @@ class Recorder(TorchFunctionMode):
     def _usual(
         self,
         name: str,
-        role: Role,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         frame: FrameType,
     ) -> Usual | None:
-        """Tell whether this may become a usual call: no bookkeeping of torch's, in no mode."""
+        """Tell whether this operation may become a usual call: no bookkeeping of torch's, in no
+        mode."""
         try:
             if name == "__getitem__" and self.batches.is_row(args, kwargs, frame):
                 return _ROW
-            if role is not _OPERATION or (name[-1] == "_" and writes_itself(name)):
+            if writes_itself(name):
                 return None
             if _in_a_mode() or self.customs.running is not None or self.nodes.new:
                 return None
@@ -479,12 +481,12 @@ class Recorder(TorchFunctionMode):
             with torch_private.unobserved():
                 look = self._step(frame)
                 if look is not None:
+                    call = self.steps.begin_write(name, role, args, kwargs, look, inputs)
+                    if call is not None:
+                        call.found = self.nodes.collect() if self.nodes.new else ()
+                        return call, None
                     if self.steps.is_quiet(name, role, args, kwargs):
                         return None, None
-                    call = self.steps.begin_write(name, role, args, kwargs, look, inputs)
-                if call is not None:
-                    call.found = self.nodes.collect() if self.nodes.new else ()
-                    return call, None
                 call = self._before(name, role, args, kwargs, inputs, frame, look)
                 if call is not None and role in _BACKWARD:
                     watching = watch(self, call, role, args, kwargs)

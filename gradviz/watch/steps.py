@@ -79,9 +79,11 @@ class Steps:
         in_place = role is Role.OPERATION and not grad_mode and writes_itself(name)
         if not in_place and role is not Role.GRAD_SET:
             return None
-        places = _places_of_tensors(args, kwargs)
-        own = self.objects.known(args[0]) if places and places[0] == 0 else None
+        own = self.objects.known(args[0]) if args else None
         if own is None or own.internal or not self.objects.is_alone(own):
+            return None
+        places = _places_of_tensors(args, kwargs)
+        if not places:
             return None
         inputs += [args[place] for place in places]
         call = _blank(CallRecord)

@@ -14,7 +14,9 @@ from test_usual_calls import BLOCK, PROGRAMS, filled_memory, in_programs, number
 from torch import Tensor, nn
 
 import gradviz as gv
-from gradviz.watch.backward import Watch
+from gradviz.graph.records import NodeRan
+from gradviz.watch import backward
+from gradviz.watch.backward import Watch, _Node
 
 __all__ = ["filled_memory"]  # a fixture
 
@@ -187,3 +189,147 @@ def test_a_leaf_with_a_hook_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
         return rec
 
     assert compared(run, monkeypatch) == 1
+
+
+def layers() -> Tensor:
+    """A node that sends to two leaves, leaves to which one node alone sends, a weight used twice."""
+    net = nn.Sequential(nn.Linear(6, 6), nn.LayerNorm(6), nn.Tanh(), nn.Linear(6, 6, bias=False))
+    x = torch.randn(4, 6, requires_grad=True)
+    net(net(x)).pow(2).mean().backward()
+    return net(x)
+
+
+def once_through() -> Tensor:
+    """Each leaf has one node that sends there, as in most models; in the second run all are filled."""
+    words, net = nn.Embedding(9, 12), nn.Sequential(nn.Linear(12, 12), nn.ReLU(), nn.Linear(12, 1))
+    for _ in range(2):
+        net(words(torch.tensor([[1, 2], [3, 3]])).mean(1)).sum().backward()
+    return net[0].weight
+
+
+def a_leaf_alone() -> Tensor:
+    """A backward that starts at a leaf."""
+    a = torch.ones(1, requires_grad=True)
+    torch.autograd.backward([a, (a * 2).sum()])
+    return a
+
+
+def not_asked_any_more() -> Tensor:
+    """A leaf that took part, and does not require a gradient when it would come."""
+    a, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    loss = (a.exp() + b * 2).sum()
+    a.requires_grad = False
+    loss.backward()
+    return b
+
+
+def nothing_sent() -> Tensor:
+    """What arrives at one of the leaves is no gradient: none was defined."""
+    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    value, _ = torch.cat([a, b[None]]).max(0)
+    (value.sum() + torch.zeros(3).prod()).backward()
+    return a
+
+
+BARE = (layers, once_through, a_leaf_alone, not_asked_any_more, nothing_sent)
+
+
+@pytest.mark.parametrize("program", BARE)
+@pytest.mark.usefixtures("filled_memory")
+def test_a_leaf_without_a_hook_is_seen(
+    program: Callable[[], Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same order, with the same numbers, as where each leaf has hooks."""
+
+    def run() -> gv.Recording:
+        torch.manual_seed(0)
+        with gv.record() as rec:
+            program()
+        return rec
+
+    assert compared(run, monkeypatch) == 1 + (program is once_through)
+
+
+@pytest.mark.parametrize("at", ["first", "last"])
+def test_a_leaf_is_filled_though_a_later_node_raises(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> gv.Recording:
+        torch.manual_seed(0)
+        with gv.record() as rec, contextlib.suppress(RuntimeError):
+            a, b = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+            left, right = a.exp(), b.exp()
+            with torch.no_grad():
+                (left if at == "first" else right).mul_(2)
+            (left.sum() + right.sum()).backward()
+        filled.append((a.grad is not None, b.grad is not None))
+        return rec
+
+    filled: list[tuple[bool, bool]] = []
+    assert compared(run, monkeypatch) == 1
+    assert set(filled) == {(False, at == "first")}
+    (backward,) = run().graph.backwards
+    assert backward.raised_at is not None
+
+
+def rearranged() -> Tensor:
+    w, x = torch.randn(12, 10, requires_grad=True), torch.randn(4, 10)
+    h = nn.functional.linear(x, w).view(2, 2, 12).permute(2, 0, 1)
+    h = h.reshape(3, 4, 4).transpose(0, 2).unsqueeze(0).squeeze(0).flatten()
+    (h.expand(2, -1).sum(0).tanh() * torch.randn(48)).sum().backward()
+    return w
+
+
+def exchanged_behind() -> Tensor:
+    """A hook of the user's behind a node that only rearranges sends other numbers."""
+    w = torch.randn(10, 10, requires_grad=True)
+    h = (w * 2).t()
+    assert h.grad_fn is not None
+    h.grad_fn.register_hook(lambda sent, _: (sent[0] * 3,))
+    (h @ torch.randn(10, 10)).sum().backward()
+    return w
+
+
+def written_behind() -> Tensor:
+    """A hook of the user's writes into what a node that only rearranges sends."""
+
+    def write(sent: tuple[Tensor, ...], _: object) -> None:
+        sent[0].mul_(3)
+
+    w = torch.randn(10, 10, requires_grad=True)
+    h = (w * 2).t()
+    assert h.grad_fn is not None
+    h.grad_fn.register_hook(write)
+    (h @ torch.randn(10, 10)).sum().backward()
+    return w
+
+
+@pytest.mark.parametrize("program", [rearranged, exchanged_behind, written_behind])
+def test_what_is_only_rearranged_keeps_its_norm(
+    program: Callable[[], Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The norm that was read before is the one that would be read again."""
+
+    def norms() -> list[float]:
+        torch.manual_seed(0)
+        with gv.record() as rec:
+            program()
+        ran = [event for event in rec.graph.events if isinstance(event, NodeRan)]
+        found = [norm for one in ran for norm in (*one.arrived_norms, *one.sent_norms)]
+        return [-1.0 if norm is None else float(norm) for norm in found]
+
+    reading: list[int] = []
+    as_arrived = _Node.as_arrived
+
+    def counted(self: _Node, *given: Any) -> Any:
+        found = as_arrived(self, *given)
+        reading.append(found is not None)
+        return found
+
+    monkeypatch.setattr(_Node, "as_arrived", counted)
+    quick = norms()
+    assert any(reading) == (program is not exchanged_behind)
+    monkeypatch.setattr(backward, "_MOVES", frozenset())
+    again = norms()
+    assert len([norm for norm in quick if norm > 0]) > 3
+    assert quick == pytest.approx(again, rel=1e-3)
