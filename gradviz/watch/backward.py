@@ -7,8 +7,8 @@ gets, a run inside of this one may fill a ``.grad``, and where it raises there i
 where only torch's own nodes run, all of them on the CPU, there is none but at the roots and at a
 leaf that has a ``.grad`` or hooks. Which node raised follows: of those that have all they wait for,
 the engine takes the youngest one, and an AccumulateGrad before all others. So there is none either
-at a leaf without ``.grad`` to which one node alone sends, which sends to no other leaf: it ran
-right behind that node if it has a ``.grad`` now, and what arrived is what was sent.
+at a leaf without ``.grad`` to which one node alone sends, which sends to no other leaf: it runs
+right behind that node, and what arrives is what was sent.
 """
 
 from __future__ import annotations
@@ -307,10 +307,6 @@ class _Leaf(_Node):
         if incoming[0] is not None:  # an undefined gradient is not added
             watch.accumulated(self, incoming[0])
 
-    def has_run(self, incoming: tuple[Value | None, ...]) -> bool:
-        """Tell whether a node without a hook ran, to which one without a gradient did not send."""
-        return incoming == (None,) or (self.leaf is not None and self.leaf.grad is not None)
-
 
 class Watch:
     """The hooks of one run. ``stop`` takes them away whatever happened; ``finish`` reads what has
@@ -409,8 +405,7 @@ class Watch:
         """Note that a leaf without a hook has run, where the last node sent to one."""
         if self.fed is not None:
             (leaf, incoming), self.fed = self.fed, None
-            if leaf.has_run(incoming):
-                leaf.ran(incoming, 0)
+            leaf.ran(incoming, 0)
 
     # --- what the hooks ask -----------------------------------------------------------------------
 
@@ -521,7 +516,7 @@ class Watch:
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
-        self._settle_last()
+        self._settle_last(raised)
         self.measured.clear()
         self.run.raised_at = self.current
         if raised and self.current is None and self.run.ran and not self.early:
@@ -533,9 +528,14 @@ class Watch:
             self.run.norms = [n if isinstance(n, float) else None for n in self.run.norms]
             self.recorder.failed(error)
 
-    def _settle_last(self) -> None:
+    def _settle_last(self, raised: bool) -> None:
+        """Note that a leaf has run to which the last node of all sent; not where the run has ended
+        by an error between the two."""
         try:
             with torch_private.unobserved():
+                leaf = None if self.fed is None else self.fed[0].leaf
+                if raised and leaf is not None and leaf.grad is None:
+                    self.fed = None
                 self.settle()
         except Exception as error:
             self.recorder.failed(error)

@@ -272,6 +272,38 @@ def test_a_leaf_is_filled_though_a_later_node_raises(
     assert backward.raised_at is not None
 
 
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_leaf_whose_node_has_a_hook_of_the_users(
+    raises: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can ask for such a hook: it takes the gradient away, or raises before there is one."""
+    a, b = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+    node = torch.autograd.graph.get_gradient_edge(a).node
+
+    def taken(*_: object) -> None:
+        a.grad = None
+
+    def refused(*_: object) -> None:
+        raise RuntimeError("not this one")
+
+    if raises:
+        node.register_prehook(refused)
+    else:
+        node.register_hook(taken)
+
+    def run() -> gv.Recording:
+        a.grad = b.grad = None
+        with gv.record() as rec, contextlib.suppress(RuntimeError):
+            (a.exp() + (b * 2).sin()).sum().backward()
+        return rec
+
+    (quick,) = run().graph.backwards
+    monkeypatch.setattr(Watch, "_is_torchs_own", lambda _: False)
+    (general,) = run().graph.backwards
+    assert len(quick.ran) == len(general.ran)
+    assert (quick.raised_at is not None) == raises
+
+
 def rearranged() -> Tensor:
     w, x = torch.randn(12, 10, requires_grad=True), torch.randn(4, 10)
     h = nn.functional.linear(x, w).view(2, 2, 12).permute(2, 0, 1)
