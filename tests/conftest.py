@@ -46,6 +46,8 @@ collect_ignore_glob = [
     "why/real_blind9/healthy/*.py",
     "why/real_blind10/*.py",
     "why/real_blind10/healthy/*.py",
+    "why/real_blind11/*.py",
+    "why/real_blind11/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
     "why/real_learn7/*.py",
