@@ -123,12 +123,13 @@ class Assembled:
     ) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing
         # alone.
-        log = [unfold(e) for e in _copied(recorder.log)[-recorder.max_events :]]
+        unfolded = [part for entry in _copied(recorder.log) for part in unfold(entry)]
+        log = unfolded[-recorder.max_events :]
         calls = [e[1] for e in log if e[0] in ("called", "raised", "hooked")]
         whole = {id(c) for c in calls} | {id(c.run) for c in calls}
         self.log = [e for e in log if id(e[1]) in whole]
         self.last_seen = list(recorder.last_seen)
-        self.notes = _notes(recorder, self.log)
+        self.notes = _notes(recorder, self.log, recorder.dropped + len(unfolded) - len(log))
         self.names = name(calls, recorder)
         self._inside = recorder.modules.inside()
         self.held = list(recorder.modules.held)
@@ -201,12 +202,12 @@ def _nodes(log: list[tuple[Any, ...]]) -> Iterator[NodeRecord]:
             yield from what[0].nodes
 
 
-def _notes(recorder: Recorder, log: list[tuple[Any, ...]]) -> tuple[Note, ...]:
-    """Return what the recording lacks, and what was out of the ordinary."""
+def _notes(recorder: Recorder, log: list[tuple[Any, ...]], dropped: int) -> tuple[Note, ...]:
+    """Return what the recording lacks, and what was out of the ordinary. ``dropped``: events."""
     notes = []
-    if recorder.dropped:
+    if dropped:
         kept = recorder.max_events
-        notes.append(Note.of(NoteKind.DROPPED, dropped=recorder.dropped, kept=kept))
+        notes.append(Note.of(NoteKind.DROPPED, dropped=dropped, kept=kept))
     for error, times in recorder.failures.copy().items():
         notes.append(Note.of(NoteKind.FAILED, times=times, error=error))
     if recorder.transformed:

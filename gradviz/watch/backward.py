@@ -604,6 +604,8 @@ class Watch:
         met = set(self.serials)
         objects = self.recorder.objects
         for known in list(objects.by_id.values()):
+            if not self.early and not known.state.tracked:
+                continue  # nothing but a tensor of the watched graph got a gradient
             tensor = known()
             if tensor is None or not tensor.requires_grad or known.deferred:
                 continue

@@ -16,6 +16,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
 from gradviz.watch.entries import CallRecord, Looked, Object
 from gradviz.watch.recorder import Recorder
+from gradviz.watch.stack import events_in
 from gradviz.watch.summarising import SummarisingRecorder
 from gradviz.words import given
 from gradviz.words.notes import note_text
@@ -277,7 +278,7 @@ class Recorded:
         raise GradvizError("a Recording cannot be copied or pickled; its graph can: rec.graph")
 
     def __repr__(self) -> str:
-        return f"Recording({len(self._recorder.log)} events)"
+        return f"Recording({sum(map(events_in, list(self._recorder.log)))} events)"
 
 
 def _check_tensor(argument: str, value: Any) -> None:

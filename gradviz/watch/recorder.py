@@ -49,7 +49,7 @@ from gradviz.watch.functions import (
 from gradviz.watch.hooks import Hooks
 from gradviz.watch.identity import Objects, named_parameters
 from gradviz.watch.modules import Modules
-from gradviz.watch.stack import Frames, Look, usual_call
+from gradviz.watch.stack import WROTE_ALONE, Frames, Look, events_in, folded_write, usual_call
 from gradviz.watch.steps import Steps
 
 LOOK_LIMIT = 10_000  # tensors of which it is kept that the user's code looked at them
@@ -78,6 +78,8 @@ _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
 _OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
 # What is ignored and tells something all the same.
 _TELLING = SHARING | LOOKS | {"_set_grad_enabled", "_record_function_enter_new"}
+# What an event of a call begins with in the log; what belongs to it follows.
+_FIRST = ("called", "raised", "usual", "hooked", WROTE_ALONE)
 _NO_CUT = (Role.BACKWARD, Role.GRAD, Role.GRAD_SET, Role.RETAIN, Role.HOOK)
 
 
@@ -351,21 +353,33 @@ class Recorder(TorchFunctionMode):
             if not done:
                 call = self._raising(call, usual, name, role, (args, kwargs), sys._getframe(1))
                 self._raised(call, name, usual, watching)
+        if usual is None or not self._note_usual(name, usual, result):
+            self._note_other(call, name, usual, watching, inputs, result, (args, kwargs))
+        return result
+
+    def _note_other(
+        self,
+        call: CallRecord | None,
+        name: str,
+        usual: Usual | None,
+        watching: Watch | None,
+        inputs: list[torch.Tensor],
+        result: Any,
+        given: Given,
+    ) -> None:
+        """Note a call that has returned and is no usual one."""
         if self.ended:  # while the call ran
-            return result
+            return
         if usual is not None:
-            if self._note_usual(name, usual, result):
-                return result
             call = usual_call(name, *usual)
             tensors_in(usual[-1], inputs)
         if call is not None:
-            self._after(call, watching, inputs, result, (args, kwargs))
-        return result
+            self._after(call, watching, inputs, result, given)
 
     def _note_usual(self, name: str, usual: Usual, result: Any) -> bool:
         """Note a call that has turned out to be usual. Else it is read with more care. Of a row
         nothing is noted."""
-        if usual is _ROW:
+        if usual is _ROW or self.ended:
             return True
         try:
             entry = cuts.entry(self.objects, self.nodes, name, *usual, result)
@@ -780,7 +794,11 @@ class Recorder(TorchFunctionMode):
         if torch_private.moved(inputs[1:], call.inputs[1:]):
             return False
         after = self._state_after(call, own, tensor, in_place)
-        if after is not before:
+        if after is before:
+            return True
+        if not call.found and not call.switched:
+            self.add(folded_write(call, after))
+        else:
             call.outputs = [after] if in_place else []
             self.add(("called", call))
             self.add(("wrote", call, before, after, False))
@@ -912,9 +930,8 @@ class Recorder(TorchFunctionMode):
     def _drop(self) -> None:
         log = self.log
         self.nodes.forget_leaves()
-        log.popleft()
-        self.dropped += 1
-        while log and log[0][0] not in ("called", "raised", "usual", "hooked"):
+        self.dropped += events_in(log.popleft())
+        while log and log[0][0] not in _FIRST:
             log.popleft()
             self.dropped += 1
 

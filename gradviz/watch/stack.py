@@ -53,6 +53,7 @@ _Entry = list[Any]
 _Passing = tuple[int, bool, bool]
 # A module's call that was passed: its run or its entry, this, and was it bookkeeping so far.
 _Passed = tuple[Any, _Passing, bool]
+WROTE_ALONE = "wrote alone"  # kind of a log's entry, see ``folded_write``
 _MOST_FRAMES = 30  # of a stack that is remembered
 _MOST_STACKS = 20_000  # that are remembered
 
@@ -82,15 +83,58 @@ def usual_call(
     return call
 
 
-def unfold(logged: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an entry of the log as the general way would have made it."""
+def unfold(logged: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return an entry of the log as the general way would have made it: the call, and what it
+    wrote."""
+    if logged[0] == WROTE_ALONE:
+        return _unfold_write(*logged[1:])
     if logged[0] != "usual":
-        return logged
+        return [logged]
     _, name, site, run, direct, keywords, output, nodes, *states = logged
     call = usual_call(name, site, run, direct, keywords, states)
     call.outputs = [output]
     call.nodes = [_unfolded(node) for node in nodes]
-    return "called", call
+    return [("called", call)]
+
+
+def events_in(logged: tuple[Any, ...]) -> int:
+    """Return how many entries ``unfold`` makes of one."""
+    return 2 if logged[0] == WROTE_ALONE else 1
+
+
+def folded_write(call: CallRecord, after: State) -> tuple[Any, ...]:
+    """Return the log's one entry for a call of torch's own bookkeeping that wrote its first
+    argument alone, or set its ``.grad``: the record itself costs the garbage collector more.
+
+    Args:
+        call: met no nodes, and made none.
+        after: the state of its first argument.
+    """
+    return (
+        *(WROTE_ALONE, call.function, call.role, call.grad_mode, call.inference_mode, call.arity),
+        *(call.args_at, call.site, call.run_of_module, call.direct, after, *call.inputs),
+    )
+
+
+def _unfold_write(
+    function: str,
+    role: Role,
+    grad_mode: bool,
+    inference_mode: bool,
+    arity: int,
+    args_at: tuple[int | str, ...],
+    site: Site,
+    run: ModuleRun | None,
+    direct: bool,
+    after: State,
+    *inputs: State,
+) -> list[tuple[Any, ...]]:
+    call = CallRecord(function, role, grad_mode)
+    call.inference_mode, call.arity, call.args_at = inference_mode, arity, args_at
+    call.site, call.run_of_module, call.direct, call.bookkeeping = site, run, direct, True
+    call.inputs = list(inputs)
+    call.outputs = [] if role is Role.GRAD_SET else [after]
+    return [("called", call), ("wrote", call, inputs[0], after, False)]
 
 
 def _unfolded(node: Any) -> NodeRecord:

@@ -13,6 +13,7 @@ from test_usual_calls import numbered
 from torch import nn
 
 import gradviz as gv
+from gradviz.graph.records import NoteKind
 from gradviz.watch import torch_private
 from gradviz.watch.norms import norm
 from gradviz.watch.recorder import Recorder
@@ -229,3 +230,25 @@ def test_on_cuda_nothing_waits_for_a_node(values):
     ran = [e for e in rec.graph.events if type(e).__name__ == "NodeRan"]
     assert len(ran) == 5
     assert all(any(e.arrived_norms) is values for e in ran)
+
+
+@pytest.mark.parametrize("kept", [1, 20, 21, 22, 23, 24, 25, 90])
+def test_a_full_log_counts_what_it_drops(kept: int) -> None:
+    """A write of an optimizer is one entry of the log and two events: both count."""
+
+    def loop(**limit: int) -> gv.Recording:
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with gv.record(**limit) as rec:
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(torch.ones(2, 3)).sum().backward()
+                optimizer.step()
+        return rec
+
+    everything, rest = loop().graph, loop(max_events=kept).graph
+    assert len(rest.events) <= kept
+    (note,) = [note for note in rest.notes if note.kind is NoteKind.DROPPED]
+    dropped = dict(note.fields)["dropped"]
+    assert len(everything.events) - kept <= dropped <= len(everything.events) - len(rest.events)
