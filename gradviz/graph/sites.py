@@ -12,6 +12,9 @@ CHECKPOINT = compile("", "<checkpoint>", "exec")
 # arguments.
 REPLACED = compile("", "<forward pre-hook>", "exec")
 
+# Between the file of a cell and the line of the magic in it that compiled a text by itself.
+MAGIC = "#magic-"
+
 INSTALLED = ("site-packages", "dist-packages")  # folders of libraries
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from executing import Source
 
+from gradviz.graph.sites import MAGIC
 from gradviz.names.compiled import cached_by_code, is_edited, reader_of
 from gradviz.names.same_line import node_in_part
 
@@ -394,6 +395,7 @@ def display_name(filename: str) -> str:
         >>> display_name("/home/me/train.py"), display_name("<ipython-input-3-0123456789ab>")
         ('train.py', 'cell [3]')
     """
+    filename = filename.partition(MAGIC)[0]
     name_of: Any = getattr(getattr(shell(), "compile", None), "format_code_name", None)
     label = (name_of(filename) if name_of else None) or ("", "")
     number = re.search(r"(\d+)", label[1]) or re.match(r"<ipython-input-(\d+)-", filename)

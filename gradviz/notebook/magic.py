@@ -13,6 +13,7 @@ have swallowed.
 from __future__ import annotations
 
 import sys
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -94,9 +95,8 @@ def blank_first_line(lines: list[str]) -> list[str]:
     """
     if not lines or _marked(lines[0]) is None:
         return lines
-    if lines[1:] and lines[1].startswith("%%"):  # another cell magic, which must stand first
-        return lines[1:]
-    return ["# " + lines[0], *lines[1:]]
+    others = list(takewhile(lambda line: line.startswith("%%"), lines[1:]))  # must stand first
+    return [*others, "# " + lines[0], *lines[1 + len(others) :]]
 
 
 def _marked(cell: str) -> dict[str, str] | None:

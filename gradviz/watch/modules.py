@@ -132,6 +132,8 @@ class Modules:
             root.tree = self._tree(module, None)
             for name, parameter in module.named_parameters():
                 self._await(root, name, parameter)
+                if not torch_private.is_parameter(parameter):
+                    root.lent.add(name)
         except Exception:  # of a class that lists its parameters in a way of its own
             return
 
@@ -205,8 +207,9 @@ class Modules:
                 except Exception:
                     continue
             else:
-                parameters = tuple(self._of_dead(root, p, held) for p in root.tree.parameters)
-                root.tree = root.tree._replace(parameters=parameters)
+                read_now = (self._of_dead(root, p, held) for p in root.tree.parameters)
+                own = tuple(p for p in read_now if not _is_lent(root, p))
+                root.tree = root.tree._replace(parameters=own)
 
         self.free = self._outside()
 
@@ -244,6 +247,8 @@ class Modules:
         first: dict[int, str] = {}
         parameters, tied = [], []
         for name, parameter in module.named_parameters(remove_duplicate=False):
+            if not parameter.is_leaf:
+                continue  # functional_call() has put it into the place of one
             if id(parameter) in first:
                 tied.append((name, first[id(parameter)]))
                 continue
@@ -270,6 +275,13 @@ class Modules:
             bool(read(lambda: parameter.requires_grad)),
             None if held is None else id(parameter) in held,
         )
+
+
+def _is_lent(root: Root, parameter: OwnParameter) -> bool:
+    """Say whether what stood in the place of a parameter of a root was computed for one call: the
+    weights of an inner loop."""
+    computed = parameter.known is not None and parameter.known.made
+    return parameter.name in root.lent and computed and not parameter.held
 
 
 def _parameters_of(optimizers: list[Any]) -> set[int] | None:

@@ -405,7 +405,7 @@ class Recorder(TorchFunctionMode):
     def _pass_by(self, name: str, role: Role, args: tuple[Any, ...], frame: FrameType) -> None:
         """Note what a call that is not recorded still tells: grad mode, and memory handed out."""
         if name in LOOKS and role is _IGNORED:
-            if self.frames.is_users(frame.f_code) and self.mark in _marks_here():
+            if self.frames.is_users(frame) and self.mark in _marks_here():
                 self._note_look(name, args[0], frame)
         elif name == "_set_grad_enabled":  # grad mode is the thread's, whichever context sets it
             self.customs.note_grad_mode(bool(args[0]), frame)

@@ -21,6 +21,7 @@ from gradviz.graph.sites import CHECKPOINT, INSTALLED, REPLACED
 from gradviz.watch import torch_private
 from gradviz.watch.entries import CallRecord, ModuleRun, NodeRecord, Places, Saved, Site, State
 from gradviz.watch.functions import Role
+from gradviz.watch.line_magics import placed
 
 if TYPE_CHECKING:
     from gradviz.watch.modules import Modules
@@ -215,7 +216,8 @@ class Frames:
     """Reads call sites off the stack. One per recording, since it remembers code objects."""
 
     def __init__(self, modules: Modules) -> None:
-        self._kinds: dict[int, tuple[int, CodeType]] = {}  # by id: hashing a code object is slow
+        # by id: hashing a code object is slow. Kind, code, and the code as a site has it
+        self._kinds: dict[int, tuple[int, CodeType, CodeType]] = {}
         self._functions = torch_private.FunctionRuns()
         self._modules = modules
         self._home = 0  # id of a frame outside of which no module runs
@@ -233,7 +235,10 @@ class Frames:
             outer = outer.f_back
         self._home = id(frame) if outer is None else 0
 
-    def _kind(self, code: CodeType) -> tuple[int, CodeType]:
+    def _kind(self, frame: FrameType) -> tuple[int, CodeType, CodeType]:
+        """Return of which kind the code of a frame is, the code, and what stands for it in a
+        site."""
+        code = frame.f_code
         name = code.co_filename
         if torch_private.is_bookkeeping(code):
             kind = _BOOKKEEPING
@@ -247,12 +252,12 @@ class Frames:
             # Below the user's top level stands only what runs it (IPython, pytest): no need to look
             # further.
             kind = _BOTTOM if code.co_name == "<module>" else _USER
-        self._kinds[id(code)] = found = kind, code
+        self._kinds[id(code)] = found = kind, code, placed(code, frame)
         return found
 
-    def is_users(self, code: CodeType) -> bool:
-        """Say whether it is code of the user's, not of torch, of Python or of gradviz."""
-        return (self._kinds.get(id(code)) or self._kind(code))[0] <= _BOTTOM
+    def is_users(self, frame: FrameType) -> bool:
+        """Say whether a frame runs code of the user's, not of torch, of Python or of gradviz."""
+        return (self._kinds.get(id(frame.f_code)) or self._kind(frame))[0] <= _BOTTOM
 
     def site(self, frame: FrameType | None) -> Site:
         """Return the innermost user frames as (code, position)."""
@@ -341,7 +346,7 @@ class Frames:
         while frame is not None:
             code = frame.f_code
             at_home = id(frame) == self._home
-            if at_home or (self._kinds.get(id(code)) or self._kind(code))[0] == _BOTTOM:
+            if at_home or (self._kinds.get(id(code)) or self._kind(frame))[0] == _BOTTOM:
                 stack = self._stack_at(innermost, frame)
                 if stack is not None:
                     stack.to_home = at_home
@@ -390,8 +395,7 @@ class Frames:
         below: FrameType | None = None
         below_kind = at_home = 0
         while frame is not None:
-            code = frame.f_code
-            kind = (kinds.get(id(code)) or self._kind(code))[0]
+            kind, _, code = kinds.get(id(frame.f_code)) or self._kind(frame)
             if kind <= _BOTTOM:
                 if waiting:
                     _place(waiting, (code, frame.f_lasti))
@@ -464,8 +468,7 @@ class Frames:
         """Find the innermost call of a module that was met before, from where the site is known."""
         kinds, waiting = self._kinds, list(new)
         while frame is not None and id(frame) != self._home:
-            code = frame.f_code
-            kind = (kinds.get(id(code)) or self._kind(code))[0]
+            kind, _, code = kinds.get(id(frame.f_code)) or self._kind(frame)
             if kind <= _BOTTOM:
                 _place(waiting, (code, frame.f_lasti))
             elif kind == _MODULE:

@@ -372,3 +372,59 @@ loss.backward()
     found = [card.lines[0] for card in Picture(drawn(source, "body.py").svg).cards]
     assert found[0].startswith("body Body")
     assert found[1].startswith("part_0 – part_1 2 modules")
+
+
+# --- what functional_call() puts into the place of parameters -------------------------------------
+
+INNER = """
+import torch
+from torch import nn
+from torch.func import functional_call
+
+torch.manual_seed(0)
+
+
+def make():
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+
+
+model = make()
+opt = torch.optim.Adam(model.parameters())
+x, y = torch.randn(5, 4), torch.randn(5, 1)
+# %% the recorded cell
+fast = {first}
+for _ in range(3):
+    inner = (functional_call(make(), fast, (x,)) - y).pow(2).mean()
+    grads = torch.autograd.grad(inner, list(fast.values()), create_graph={create})
+    fast = {{k: {step} for (k, p), g in zip(fast.items(), grads)}}
+loss = (functional_call(make(), fast, (x,)) - y).pow(2).mean()
+loss.backward()
+"""
+
+
+def test_weights_of_an_inner_loop_are_no_parameters_of_a_model_without_a_name() -> None:
+    program = INNER.format(first="dict(model.named_parameters())", create=True, step="p - 0.1 * g")
+    told = gv.Figure(drawn(program, "inner.py").graph).text
+    assert told.startswith("4 parameters: all 4 get a gradient ✓")
+
+
+def test_nor_are_leaves_that_an_inner_loop_computes() -> None:
+    program = INNER.format(
+        first="{k: p.detach().clone().requires_grad_() for k, p in model.named_parameters()}",
+        create=False,
+        step="(p - 0.1 * g).detach().requires_grad_()",
+    )
+    told = gv.Figure(drawn(program, "inner.py").graph).text
+    assert told.startswith("4 parameters: ")
+
+
+def test_leaves_that_are_trained_are_parameters_also_where_functional_call_hands_them_in() -> None:
+    program = (
+        INNER.partition("model = ")[0].format()
+        + "params = {k: p.detach().clone().requires_grad_() for k, p in make().named_parameters()}\n"
+        "opt = torch.optim.Adam(params.values())\nx = torch.randn(5, 4)\n# %% the recorded cell\n"
+        "h = functional_call(make(), params, (x,))\nloss = (h - 1).pow(2).mean() + h.abs().mean()\n"
+        "loss.backward()\nopt.step()\n"
+    )
+    told = gv.Figure(drawn(program, "leaves.py").graph).text
+    assert told.startswith("4 parameters: all 4 get a gradient ✓")

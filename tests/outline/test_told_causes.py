@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from drawn import Drawn, drawn
-from model_scripts import MARKER
+from model_scripts import MARKER, Namespace, run
 from svg_text import Picture
 from torch import nn
 
@@ -374,3 +374,77 @@ def test_a_loss_without_a_name_is_called_by_how_it_begins_in_every_round() -> No
     assert "backward() case.py line 11, 3 times" in text
     assert "backward 1" not in text
     assert "from (head(body(x)).pow(2).me…)" in text
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+TWO_HEADS = (
+    "enc = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16))\n"
+    "a = nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))\n"
+    "b = nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))\nx = torch.randn(4, 8)"
+)
+
+
+def raised(step: str) -> str:
+    """Return the text of the picture of a step that raises."""
+    names: Namespace = {}
+    recording = gv.record().look_into(names)
+    opt = "opt = torch.optim.SGD([*enc.parameters(), *a.parameters(), *b.parameters()], 0.1)"
+    source = f"{HEAD}{TWO_HEADS}\n{opt}\n{MARKER}\n{step}"
+    with pytest.raises(RuntimeError):
+        run(source, "case.py", lambda: recording, names)
+    return gv.Figure(recording.graph, depth=1).text
+
+
+def test_the_error_of_the_second_backward_stands_in_the_headline() -> None:
+    told = raised(
+        "h = enc(x)\none = a(h).mean()\ntwo = b(h).mean()\none.backward()\ntwo.backward()\n"
+    )
+    title, error, *_ = told.splitlines()
+    assert title == "12 parameters: 12 get a gradient"  # with no tick: the other one lacks
+    assert "two.backward() (case.py line 15) raised RuntimeError: Trying to backward" in error
+    assert "while AddmmBackward0 of h = enc(x) (case.py line 11) ran" in error
+
+
+def test_what_a_backward_that_raised_did_not_come_to_is_one_cause() -> None:
+    told = raised(
+        "h = enc(x)\ng = torch.sigmoid(a(h))\ng += 1\nloss = g.mean() + b(h).mean()\nloss.backward()\n"
+    )
+    assert "raised RuntimeError: one of the variables needed for gradient computation" in told
+    assert "while SigmoidBackward0 of g = torch.sigmoid(a(h)) (case.py line 12) ran" in told
+    assert told.count("backward raised before a gradient came there") == 1
+    assert "… …" not in told
+
+
+def test_of_a_step_that_runs_no_error_is_told() -> None:
+    step = "h = enc(x)\none, two = a(h).mean(), b(h).mean()\n(one + two).backward()"
+    told = gv.Figure(of(TWO_HEADS, step).graph).text
+    assert told.startswith("12 parameters: all 12 get a gradient ✓")
+    assert "raised" not in told
+
+
+# --- modules side by side, in a sentence ----------------------------------------------------------
+
+TOWERS = (
+    "image, text = (nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)) for _ in range(2))\n"
+    "head = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))\nx = torch.randn(4, 8)"
+)
+LOSS = (
+    "a, b = image(x), text(x)\nc = head(torch.cat([a, b], -1))\n"
+    "small, both, out = a.abs().mean(), (a * b).mean(), c.pow(2).mean()\n"
+    "loss = small + both + out{more}\nloss.backward()"
+)
+
+
+def test_a_term_of_a_loss_names_the_one_of_several_modules_that_it_comes_from() -> None:
+    told = gv.Figure(of(TOWERS, LOSS.format(more="")).graph).text
+    assert "small  of image  " in told
+    assert "both  of image and text  " in told
+    assert "skip from image and text" in told
+    assert "of image, text" not in told
+
+
+def test_a_cut_behind_one_of_several_modules_names_that_one() -> None:
+    told = gv.Figure(of(TOWERS, LOSS.format(more=" + b.detach().mean()")).graph).text
+    assert "text → loss" in told
+    assert "image and text → loss" not in told

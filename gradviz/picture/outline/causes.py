@@ -22,7 +22,7 @@ from gradviz.words.words import NAME, Words, reason_of
 CODE_OF_CUT = 24
 _NUMBER = re.compile(r"\d+")
 NAMED = 3  # modules, or ranges of them, that a line names at most
-NEVER_CALLED, NEVER_USED = 1, 2  # whatever cost a gradient, and is no cut
+NEVER_CALLED, NEVER_USED, RAISED = 1, 2, 3  # whatever cost a gradient, and is no cut
 
 
 class Causes:
@@ -48,6 +48,8 @@ class Causes:
         """Return what parameters have in common that lost their gradient by one cause: the line of
         a cut, or where no gradient is recorded."""
         cut = self.cut_of(weight)
+        if cut is None and self._is_raised_before(weight):
+            return RAISED
         if cut is None:
             unused = self._unused.get(id(weight), "")
             end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
@@ -120,14 +122,20 @@ class Causes:
     def _unreached(self, weight: Weight) -> str:
         """Tell why no gradient came to what was made from a parameter, though nothing cuts it off:
         backward raised on the way, or no loss uses it."""
+        is_raised = self._is_raised_before(weight)
+        return say("outline.backward_raised" if is_raised else "outline.loss_uses_nothing")
+
+    def _is_raised_before(self, weight: Weight) -> bool:
+        """Say whether a parameter is behind a loss whose backward raised."""
         facts, uses = self.operations.facts, self.operations.uses.get(id_of(weight), ())
+        if not facts.errors:
+            return False
         into = (facts.goes_into(i) for at in uses for i in self.operations.all[at].makes)
         losses = reduce(or_, into, 0)
-        is_raised = any(
+        return any(
             backward.call_id in facts.error_of_call and losses >> place & 1
             for place, backward in enumerate(self.operations.graph.backwards)
         )
-        return say("outline.backward_raised" if is_raised else "outline.loss_uses_nothing")
 
     @cached_property
     def _unused(self) -> dict[int, str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Backward, Cut, NoteKind
+from gradviz.graph.records import Backward, Cut, NoteKind, Raised
 from gradviz.picture.outline.card_cuts import WRITTEN
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.links import Link
@@ -19,13 +19,17 @@ from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import Unit
+from gradviz.picture.rows import error_text
 from gradviz.words.notes import iterations_text, note_text
+from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
 CAUSES = 3  # that are told, by how many parameters they cost
 OTHERS = 2  # skips that send a gradient, before one that does not is told from them
 HARMLESS = 2  # cuts that cost nothing, and are told
 NAMES = 3  # modules that a line names at most
+ERRORS = 2  # the last ones
+MESSAGE = 140  # characters of what was raised
 NAMED = 2  # models without a gradient from a backward that are named
 
 
@@ -54,9 +58,9 @@ class Heading:
     def headline(self) -> Headline:
         """Return title, causes and strip."""
         if not self.weights:
-            return Headline(say("outline.no_parameters"), tuple(self._notes()))
+            return Headline(say("outline.no_parameters"), (*self._errors(), *self._notes()))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
-        costly = [*self._causes(lost), *self._partly()]
+        costly = [*self._errors(), *self._causes(lost), *self._partly()]
         backwards = [*self._backwards(), *self._iterations()]
         constant = self._constant_derivatives()
         lines = [*costly, *constant, *backwards, *self._states(), *self._harmless(), *self._notes()]
@@ -87,10 +91,12 @@ class Heading:
         bad = self._bad_parts()
         if counts[Rail.CAN] == total:
             return say("outline.all_can", total=total)
-        if counts[Rail.COMES] == total and not bad:
+        errors = self.operations.facts.error_of_call
+        has_raised = any(backward.call_id in errors for backward in self.operations.graph.backwards)
+        if counts[Rail.COMES] == total and not bad and not has_raised:
             return say("outline.all_get", total=total)
         dead = any(w.fate in (Fate.ZERO, Fate.NAN, Fate.VANISHED) for w in self.weights)
-        gets, *others = self._parts(counts, is_good=not dead)
+        gets, *others = self._parts(counts, is_good=not dead and not has_raised)
         return say("outline.parameters", total=total, parts=[gets, *bad, *others])
 
     def _part_gets(self, n: int, is_good: bool) -> str:
@@ -128,6 +134,32 @@ class Heading:
             "unheld": unheld,
         }
         return [say(f"alarm_part.{key}", n=n) for key, n in counts.items() if n]
+
+    # --- errors -----------------------------------------------------------------------------------
+
+    def _errors(self) -> list[tuple[Span, ...]]:
+        """Tell which calls raised what."""
+        told = {self._error(event): None for event in self.operations.facts.errors}
+        return [*told][-ERRORS:]
+
+    def _error(self, event: Raised) -> tuple[Span, ...]:
+        """Tell what a call raised; of a backward also in which operation it was then."""
+        call = self.operations.graph.call.get(event.call_id)
+        message, _, more = error_text(event).partition(". ")
+        text = visible(f"{message} …" if more else message, MESSAGE)
+        spans = (Span(say("outline.raised", call=self.cards.words.at(call)), "strong"), Span(text))
+        return *spans, *self._raised_in(event)
+
+    def _raised_in(self, event: Raised) -> tuple[Span, ...]:
+        """Name the node that ran when a backward raised, and what was computed there."""
+        if event.node_id is None:
+            return ()
+        at = self.operations.of_node.get(event.node_id)
+        node = self.operations.graph.node[event.node_id].name
+        if at is None:
+            return (Span(say("outline.raised_while", node=node)),)
+        code = self.cards.words.at(self.operations.all[at].call)
+        return (Span(say("outline.raised_while_of", node=node, code=code)),)
 
     # --- causes -----------------------------------------------------------------------------------
 
@@ -519,11 +551,10 @@ class Heading:
 
     def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:
         """Tell cuts of one line, and the cards between which they stand."""
-        units, name_of = self.cards.units, self.cards.titles.name_of
         cut = same[0][1]
         names = {
-            "first": list(dict.fromkeys(name_of(units[link.tail]) for link, _ in same)),
-            "last": list(dict.fromkeys(name_of(units[link.head]) for link, _ in same)),
+            "first": self._names_of([link.tail for link, _ in same], [one for _, one in same]),
+            "last": self._names_of([link.head for link, _ in same]),
         }
         return say(
             "outline.harmless_cut",
@@ -531,6 +562,13 @@ class Heading:
             place=self.causes.where(cut),
             **names,
         )
+
+    def _names_of(self, places: list[int], cuts: Sequence[Cut] = ()) -> list[str]:
+        """Name cards, each once; of modules side by side those whose results were cut."""
+        near = {self.operations.made_by.get(cut.input_id, -1) for cut in cuts}
+        units = (self.cards.units[place] for place in places)
+        names = (name for unit in units for name in self.cards.titles.names_in(unit, near))
+        return list(dict.fromkeys(names))
 
     def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:
         """Tell that all other skips of this kind, between modules of the same classes, send a

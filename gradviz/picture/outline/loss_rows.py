@@ -9,7 +9,7 @@ from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.scene import Row, Span, Tone
 from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.titles import Titles
-from gradviz.picture.outline.units import Kind, Unit, function_of
+from gradviz.picture.outline.units import Kind, Merged, Unit, function_of
 from gradviz.words.speech import say
 
 TERMS = 8  # rows of a loss
@@ -77,7 +77,7 @@ class LossRows:
         """Tell of one number that a loss is the sum of: what it is made of, and what it sends."""
         op = self.operations.all[at]
         state = self.operations.graph.tensor[op.makes[-1]]
-        names = [self.titles.variable_of(self.units[k]) for k in self._cards_behind(at, unit)]
+        names = self._names_behind(at, unit)
         grey = say("outline.of", names=names) if names else function_of(op)
         left: tuple[Span, ...] = (Span(state.code_name, "name"), Span(grey, "grey"))
         if not state.code_name.isidentifier():
@@ -100,8 +100,22 @@ class LossRows:
         run = max(sent.run for sent in sents)
         return self.operations.gradients.norm_of([s for s in sents if s.run == run])
 
-    def _cards_behind(self, at: int, unit: Unit) -> list[int]:
-        """Return the places of the cards whose values went into a term of a loss, cut or not."""
+    def _names_behind(self, at: int, unit: Unit) -> list[str]:
+        """Name the cards whose values went into a term of a loss, cut or not."""
+        by_card: dict[int, set[int]] = {}
+        for source in self._sources(at, unit):
+            by_card.setdefault(self.links.owner[source], set()).add(source)
+        names: dict[str, None] = {}
+        for place in sorted(by_card):
+            card = self.units[place]
+            some = [self.titles.variable_of(card)]
+            if card.merged is Merged.SIDE:
+                some = self.titles.names_in(card, by_card[place])
+            names |= dict.fromkeys(some)
+        return list(names)
+
+    def _sources(self, at: int, unit: Unit) -> set[int]:
+        """Return the operations of other cards whose values went into a term of a loss."""
         found, seen, todo = set[int](), set[int](), [at]
         mine = {*unit.ops} | self.expansion.looked_through
         while todo:
@@ -113,5 +127,5 @@ class LossRows:
                 if source in mine:
                     todo.append(source)
                 elif source in self.links.owner:
-                    found.add(self.links.owner[source])
-        return sorted(found)
+                    found.add(source)
+        return found

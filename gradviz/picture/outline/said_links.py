@@ -7,7 +7,7 @@ from gradviz.picture.outline.links import Link, Links
 from gradviz.picture.outline.scene import Row, Span, Tone
 from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.titles import Titles
-from gradviz.words.speech import say
+from gradviz.words.speech import joined, say
 
 
 class SaidLinks:
@@ -49,7 +49,7 @@ class SaidLinks:
 
     def _said_below(self, link: Link) -> Row:
         """Tell the lower card of a link what it is given, and what it sends back."""
-        name = self.titles.name_of(self.links.units[link.tail])
+        name = self._name_of_end(link.tail, link.head)
         if link.is_cut:
             cut = link.cuts[0]
             fields = {"name": name, "reason": self.causes.reason(cut)}
@@ -67,7 +67,7 @@ class SaidLinks:
 
     def _said_above(self, link: Link) -> Row:
         """Tell the upper card of a link where its value goes too, and what comes back."""
-        name = self.titles.name_of(self.links.units[link.head])
+        name = self._name_of_end(link.head, link.tail)
         if link.is_cut:
             cut = link.cuts[0]
             texts = [
@@ -81,3 +81,10 @@ class SaidLinks:
         norm = self.links.measured(link)
         right = "" if norm is None else say("outline.gets_norm", norm=figure(norm))
         return Row(Tone.SAID, (Span(say("outline.also_goes", name=name)),), right)
+
+    def _name_of_end(self, place: int, other: int) -> str:
+        """Name the card at one end of a link, as far as the card at its other end has to do with
+        it."""
+        ops, there = self.links.operations, self.links.units[other].ops
+        near = ops.sources_of(there) if place < other else ops.users_of(there)
+        return joined(self.titles.names_in(self.links.units[place], near))

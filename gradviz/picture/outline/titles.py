@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Set
 
 from gradviz.graph.operations import Operation
 from gradviz.graph.records import Call, ModuleCall, Node
@@ -115,6 +116,24 @@ class Titles:
             return self.variable_of(unit)
         return self.title(unit).left[0].text
 
+    def names_in(self, unit: Unit, places: Set[int]) -> list[str]:
+        """Name a card inside of a sentence: several modules side by side one by one, and only those
+        of them that some operations belong to.
+
+        Args:
+            unit: the card.
+            places: of the operations; if none of them is of the card, all of it is meant.
+        """
+        calls = [self.tree.call[i] for i in unit.calls]
+        if unit.merged is not Merged.SIDE or are_one_module(calls):
+            return [self.name_of(unit)]
+        meant = [one for one in unit.members if not places.isdisjoint(one.ops)]
+        is_whole = len(meant) in (0, len(unit.members))
+        if is_whole and self._around_side(calls):
+            return [self.name_of(unit)]
+        some = [self.tree.call[one.calls[0]] for one in (unit.members if is_whole else meant)]
+        return list(dict.fromkeys(map(self.names.short, some)))
+
     def result_of(self, unit: Unit) -> int | None:
         """Return the tensor that leaves a card: that of which the title tells the shape."""
         if not unit.ops:
@@ -216,16 +235,21 @@ class Titles:
         if are_one_module(calls):
             grey = say("outline.called_times", kind=calls[0].kind, n=len(calls))
             return self._titled(self.names.short(calls[0]), grey, "")
-        around = {c.path.rpartition(".")[0] for c in calls}
         names = [c.path.rpartition(".")[2] or self.names.short(c) for c in calls]
-        prefix = around.pop() if len(around) == 1 else ""
-        outer = prefix and self.names.relative(calls[0].module_id, prefix)
-        is_in_a_list = calls[0].path not in ("", self.names.short(calls[0]))
-        if not prefix and is_in_a_list:
-            outer = self.names.range(calls)
+        name = self._around_side(calls) or enumerated([*dict.fromkeys(names)])
         grey = say("outline.side_by_side", n=len(calls))
         shorter = (say("outline.times", n=len(calls)),)
-        return self._titled(outer or enumerated([*dict.fromkeys(names)]), grey, "", shorter)
+        return self._titled(name, grey, "", shorter)
+
+    def _around_side(self, calls: list[ModuleCall]) -> str:
+        """Return the name of the module around calls side by side, or their range in a list; "" for
+        those that have only names of their own."""
+        around = {c.path.rpartition(".")[0] for c in calls}
+        prefix = around.pop() if len(around) == 1 else ""
+        is_in_a_list = calls[0].path not in ("", self.names.short(calls[0]))
+        if not prefix and is_in_a_list:
+            return self.names.range(calls)
+        return prefix and self.names.relative(calls[0].module_id, prefix)
 
     def _end_name(self, unit: Unit, end: int) -> str:
         """Return the name of the first module of a folded card (``end`` 0) or of its last (-1);
