@@ -502,11 +502,14 @@ class Operations:
         if not self.ran_backward:
             reached = object_id is not None and self._is_reached(object_id)
             return Fate.REACHED if reached else Fate.UNREACHED
+        node = self._node_that_filled(object_id)
+        return self._fate_unwatched(object_id) if node is None else self._fate_at(node)
+
+    def _node_that_filled(self, object_id: int | None) -> int | None:
+        """Return the AccumulateGrad of a leaf, if it was seen to run."""
         node = self.facts.accumulate_node.get(-1 if object_id is None else object_id)
         ran = node in self.facts.runs_of_node or node in self.facts.accumulations
-        if node is None or not ran:
-            return self._fate_unwatched(object_id)
-        return self._fate_at(node)
+        return node if ran else None
 
     def _fate_at(self, node: int) -> Fate:
         """Tell what the last gradient was that arrived at an AccumulateGrad."""
@@ -536,15 +539,36 @@ class Operations:
 
     @cached_property
     def _filled_unseen(self) -> dict[int | None, str]:
-        """What a backward left in ``.grad``, by the id of the object. Inside a reentrant checkpoint
-        nobody sees how it came there."""
+        """What a backward left in ``.grad``, or a statement put there, by the id of the object.
+        Inside a reentrant checkpoint nobody sees how it came there."""
         found: dict[int | None, str] = {}
-        for call_id in self.facts.backward_calls:
+        for call_id in (*self.facts.backward_calls, *self._grad_setters):
             for event in self.facts.writes_by_call.get(call_id, ()):
                 before, after = self.facts.around(event)
                 if after.grad is not None and after.grad != before.grad:
                     found[after.object_id] = after.grad
         return found
+
+    @cached_property
+    def _grad_setters(self) -> dict[int, Call]:
+        """The calls by which the program set ``.grad`` itself, by their ids."""
+        ordinary = self.facts.ordinary_calls
+        return {c.id: c for c in ordinary if c.function == "grad" and not c.outputs}
+
+    @cached_property
+    def set_by_hand(self) -> dict[int, Call]:
+        """The statement that set ``.grad`` of a parameter to which no backward came, by the id of
+        its object."""
+        written = (
+            (self.graph.tensor[event.after_id], call)
+            for call in self._grad_setters.values()
+            for event in self.facts.writes_by_call.get(call.id, ())
+        )
+        return {
+            state.object_id: call
+            for state, call in written
+            if state.grad is not None and self._node_that_filled(state.object_id) is None
+        }
 
     def _is_reached(self, object_id: int) -> bool:
         return any(self.flow.reaches(t.id) for t in self.facts.states.get(object_id, ()))

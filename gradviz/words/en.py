@@ -3300,6 +3300,7 @@ PARAM_COUNT = {
     "nan": "! {n} of {total} {total:param gets|params get} NaN",
     "zero": "! {n} of {total} {total:param gets|params get} only zeros",
     "vanished": "! {n} of {total} {total:param gets|params get} next to nothing",
+    "by_hand": "✓ {n} of {total}: .grad is set by hand",
     "reached": "{n} of {total} {total:param|params} can be reached",
 }
 
@@ -3358,6 +3359,10 @@ OUTLINE = {
     "named_gets": "✓ {n} of {total} {total:param gets|params get} a gradient: {names:few}",
     "named_gets_short": "✓ {n} of {total}: {names:few}",
     "named_reached": "{names:few} can be reached",
+    "named_by_hand": "✓ {names:few}: .grad is set by hand",
+    "set_by_hand": ".grad is set by hand:",
+    "fills_none": "fills none of these",
+    "so_many": "{n:# param|# params}",
     "named_elsewhere": "– {names:few}: its gradient comes another way",
     "count_gets": "{n} of {total} ✓",
     "count_lost": "{n} of {total} ✗",

@@ -448,3 +448,46 @@ def test_a_cut_behind_one_of_several_modules_names_that_one() -> None:
     told = gv.Figure(of(TOWERS, LOSS.format(more=" + b.detach().mean()")).graph).text
     assert "text → loss" in told
     assert "image and text → loss" not in told
+
+
+# --- gradients that a statement sets --------------------------------------------------------------
+
+TASKS = (
+    "body = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16))\n"
+    "a, b = nn.Linear(16, 1), nn.Linear(16, 1)\nx, params = torch.randn(4, 8), [*body.parameters()]\n"
+    "opt = torch.optim.SGD([*params, *a.parameters(), *b.parameters()], 0.1)"
+)
+WEIGHED = (
+    "h = body(x)\none, two = a(h).mean(), b(h).mean()\n"
+    "ga = torch.autograd.grad(one, params, retain_graph=True)\n"
+    "gb = torch.autograd.grad(two, params, retain_graph=True)\n"
+    "for p, u, v in zip(params, ga, gb):\n    {line}\n"
+    "(one + two).backward(inputs=[*a.parameters(), *b.parameters()])\nopt.step()"
+)
+
+
+def test_a_gradient_that_a_statement_sets_is_one() -> None:
+    picture = of(TASKS, WEIGHED.format(line="p.grad = u + 2 * v"))
+    told = gv.Figure(picture.graph).text
+    assert told.startswith("8 parameters: all 8 get a gradient ✓")
+    assert ".grad is set by hand: body p.grad = u + 2 * v (case.py line 15)" in told
+    assert "✓ 4 of 4: .grad is set by hand" in told
+    assert not red(picture)
+
+
+@pytest.mark.parametrize("line", ["p.grad = None", "w = u + 2 * v"])
+def test_a_gradient_that_is_set_to_none_is_none(line: str) -> None:
+    told = gv.Figure(of(TASKS, WEIGHED.format(line=line)).graph).text
+    assert told.startswith("8 parameters: 4 get a gradient ✓, 4 get none ✗")
+    assert "by hand" not in told
+
+
+def test_a_backward_that_fills_only_what_is_computed_is_said_to_fill_none() -> None:
+    step = (
+        "fast = [p.detach().clone().requires_grad_() for p in a.parameters()]\n"
+        "h = body(x)\none, two = F.linear(h, *fast).mean(), b(h.detach()).mean()\n"
+        "one.backward(inputs=fast)\ntwo.backward()"
+    )
+    told = gv.Figure(of(TASKS, step).graph).text
+    assert "one.backward() case.py line 13: fills none of these" in told
+    assert "two.backward() case.py line 14: b 2 of 2" in told

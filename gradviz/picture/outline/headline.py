@@ -173,6 +173,8 @@ class Heading:
         lines: dict[Hashable, list[tuple[Backward, tuple[Span, ...]]]] = {}
         for backward in backwards:
             filled = () if backward.kind == "grad" else self._filled(backward.run)
+            if not filled and self._fills_none(backward):
+                filled = (Span(say("outline.fills_none")),)
             line = backward.kind, self._named(backward), tuple(span.text for span in filled)
             lines.setdefault(line, []).append((backward, filled))
         told, grads = [], []
@@ -196,6 +198,16 @@ class Heading:
     def _filled(self, run: int) -> tuple[Span, ...]:
         """Tell what one of several backwards did; what is frozen has a line of its own."""
         return tuple(self._modules_in(run, told_frozen=True))
+
+    def _fills_none(self, backward: Backward) -> bool:
+        """Say whether it is known that a backward filled no ``.grad`` of the parameters."""
+        if backward.kind == "grad" or not backward.watched:
+            return False
+        writes = self.operations.facts.writes_by_call.get(backward.call_id, ())
+        written = {self.operations.graph.tensor[event.after_id].object_id for event in writes}
+        return written.isdisjoint(self.operations.weight) and not any(
+            self._got_in(weight, backward.run) for weight in self.weights
+        )
 
     def _named(self, backward: Backward) -> tuple[str, str]:
         """Return the name of a loss, and where its backward was called."""
@@ -345,6 +357,7 @@ class Heading:
                 lines.append((*spans, *(self._steps() if key == "unheld" else ())))
         return [
             *lines,
+            *self._by_hand(),
             *self._unlearned(),
             *self._tied(),
             *self._broken(),
@@ -352,6 +365,26 @@ class Heading:
             *self._loops(),
             *self._moved(),
         ]
+
+    def _by_hand(self) -> list[tuple[Span, ...]]:
+        """Name the parameters of which statements set ``.grad``, statement by statement."""
+        by_place: dict[str, list[Weight]] = {}
+        for weight in self.weights:
+            call = self.operations.set_by_hand.get(id_of(weight))
+            if call is not None:
+                by_place.setdefault(self.cards.words.at(call), []).append(weight)
+        start = Span(say("outline.set_by_hand"))
+        return [
+            (start, *self._called_or_counted(some), Span(place))
+            for place, some in list(by_place.items())[:CAUSES]
+        ]
+
+    def _called_or_counted(self, weights: list[Weight]) -> tuple[Span]:
+        """Name parameters by their modules, or count them where some stand in none that ran."""
+        if any(weight.module_id is None for weight in weights):
+            return (Span(say("outline.so_many", n=len(weights))),)
+        names = name_of(self.places.of_weights(weights))
+        return (Span(say("outline.names", names=names), "name"),)
 
     def _unlearned(self) -> list[tuple[Span, ...]]:
         """Name what is used like a parameter, and is none."""

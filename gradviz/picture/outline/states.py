@@ -38,6 +38,7 @@ class State(NamedTuple):
     all: list[Weight]
     here: list[Weight]  # got one from this card
     elsewhere: list[Weight]  # got or lost one, and not here
+    by_hand: list[Weight]  # .grad was set by a statement, and no backward came there
     zero: list[Weight]  # got zeros alone
     vanished: list[Weight]  # got next to nothing
     nan: list[Weight]
@@ -93,6 +94,8 @@ class States:
             return "frozen"
         if fate is Fate.REACHED:
             return "reached"
+        if fate in HAS and weight.object_id in self.operations.set_by_hand:
+            return "by_hand"
         if fate in HAS:
             if norm is None:
                 return "elsewhere"
@@ -237,6 +240,8 @@ class States:
             )
         if state.elsewhere:
             found += self._elsewhere_rows(unit, state, total)
+        if state.by_hand:
+            found.append(self._count("by_hand", Tone.GETS, Rail.COMES, state.by_hand, total))
         if state.here:
             found += self._gets_rows(unit, state, total)
         if state.reached:
@@ -505,6 +510,9 @@ class States:
         if state.nan:
             text = say("outline.named_nan", names=_names(state.nan))
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
+        if state.by_hand:
+            text = say("outline.named_by_hand", names=_names(state.by_hand))
+            found.append(Row(Tone.GETS, (Span(text),), "", Rail.COMES))
         found += self._named_gets(state, self.links.units[place])
         if state.frozen and not found:
             found.append(self._frozen_row(state.frozen, place))
@@ -584,7 +592,7 @@ class States:
         if state.reached:
             middle = say("outline.count_gets", n=len(state.reached), total=total)
             return Row(Tone.GETS, left, "", Rail.CAN, middle)
-        middle = say("outline.count_gets", n=len(state.here), total=total)
+        middle = say("outline.count_gets", n=len(state.here) + len(state.by_hand), total=total)
         norm = "" if state.norm is None else figure(state.norm)
         bar = None if state.norm is None or not most else state.norm / most
         return Row(Tone.GETS, left, norm, Rail.COMES, middle, bar)
