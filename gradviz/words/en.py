@@ -723,6 +723,7 @@ REACH = {
     "no_path_unseen": "no gradient path: cut off, or not used by this loss; this loss is not in the recording",
     "not_recorded_whole": "no gradient path; the recording is not complete, so where it was cut is not known",
     "cut": "cut at {places}",
+    "cut_of_lost": "what is cut at {places} is older than the recording, and gone: it may come from here",
     "cut_unproven": "no gradient path; cut off at {places}, but that this came back into this loss is not proven",
     "not_explained": "no gradient path, although its value may have gone into this loss; why is not known",
     "place": "{place} [{reason}]",

@@ -416,6 +416,7 @@ def test_nor_are_leaves_that_an_inner_loop_computes() -> None:
     )
     told = gv.Figure(drawn(program, "inner.py").graph).text
     assert told.startswith("4 parameters: ")
+    assert "fills none of these" in told
 
 
 def test_leaves_that_are_trained_are_parameters_also_where_functional_call_hands_them_in() -> None:

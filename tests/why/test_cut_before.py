@@ -55,3 +55,54 @@ def test_a_value_that_is_gone_proves_nothing() -> None:
     rec, fake, loss = _judged(generator, judge, lambda fake: fake.data)
     del fake
     assert "severed" not in rec.explain(generator, loss).form
+
+
+# --- reach ----------------------------------------------------------------------------------------
+
+
+def _verdicts(loss: torch.Tensor, model: nn.Module, rec: Recording) -> set[tuple[str, int]]:
+    return {(row.verdict, len(row.cuts)) for row in gv.reach(loss, model, recording=rec).rows}
+
+
+def test_reach_names_the_cut_of_what_was_computed_before() -> None:
+    generator, judge = _networks()
+    rec, _fake, loss = _judged(generator, judge, lambda fake: fake.detach())
+    rows = gv.reach(loss, generator, recording=rec).rows
+    assert {row.verdict for row in rows} == {"no path"}
+    assert all("fake.detach() [detach]" in row.why for row in rows)
+    assert _verdicts(loss, judge, rec) == {("reached", 0)}
+
+
+def test_reach_does_so_where_the_recording_stepped_the_parameters() -> None:
+    generator, judge = _networks()
+    fake = generator(torch.randn(8, 4))
+    opt = torch.optim.SGD(generator.parameters(), lr=0.1)
+    fake.sum().backward(retain_graph=True)
+    with gv.record() as rec:
+        loss = judge(fake.detach()).mean()
+        loss.backward()
+        opt.step()
+    assert _verdicts(loss, generator, rec) == {("no path", 1)}
+
+
+def test_of_what_is_gone_reach_does_not_know() -> None:
+    generator, judge = _networks()
+    rec, fake, loss = _judged(generator, judge, lambda fake: fake.detach())
+    del fake
+    assert _verdicts(loss, generator, rec) == {("not known", 0)}
+
+
+def test_what_the_cut_value_was_not_computed_from_reach_calls_not_used() -> None:
+    generator, judge = _networks()
+    rec, _fake, loss = _judged(generator, judge, lambda fake: fake.detach())
+    assert _verdicts(loss, nn.Linear(3, 3), rec) == {("not used", 0)}
+
+
+def test_a_cut_that_this_loss_has_nothing_of_is_no_reason() -> None:
+    generator, judge = _networks()
+    fake = generator(torch.randn(8, 4))
+    with gv.record() as rec:
+        shown = fake.detach().mean()
+        loss = judge(torch.randn(8, 8)).mean()
+    assert shown.numel() == 1
+    assert _verdicts(loss, generator, rec) == {("not used", 0)}

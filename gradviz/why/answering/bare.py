@@ -37,6 +37,7 @@ from gradviz.why.code.reading import (
     with_parts,
 )
 from gradviz.why.evidence.messages import cause_of, has_wrong_gradients, read_error
+from gradviz.why.evidence.older import cut_off_before, leaves_behind
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.failing import (
     Look,
@@ -48,9 +49,7 @@ from gradviz.why.question.failing import (
 from gradviz.why.question.snapshots import used_as_it_was
 from gradviz.why.question.subjects import (
     apart,
-    cut_off_before,
     held_by,
-    leaves_behind,
     leaves_of,
     of_kind,
     parameters_of,

@@ -16,15 +16,15 @@ import torch
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.findings import Cause, Finding
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, Graph, NodeKind, Source, Tensor
+from gradviz.graph.records import Call, Cut, Graph, Source, Tensor
 from gradviz.names.frames import names_read
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
-from gradviz.watch.walk import walk
 from gradviz.why.code.reading import is_trained_leaf
+from gradviz.why.evidence.older import cut_off_before
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.why.survey.reaching import check, parts_of
@@ -523,35 +523,6 @@ def _inner(recording: Recorded) -> set[int]:
     made = (i for c in graph.calls if c.module_call is not None for i in c.outputs)
     objects = ((i, graph.tensor[i].object_id) for i in made)
     return {o for i, o in objects if states[o][0].id == i}
-
-
-def leaves_behind(loss: Any) -> list[Any]:
-    """Return the leaves that a backward from this loss would reach."""
-    root = read(lambda: loss.grad_fn)
-    return [] if root is None else [torch_private.leaf_of(node) for node in walk([root]).nodes]
-
-
-def cut_off_before(recording: Recorded) -> dict[int, tuple[int, ...]]:
-    """Return the results that are older than a recording and that a recorded call cut off, by the
-    identity of each leaf that they were computed from: their ids in the graph.
-
-    The graph behind such a result was not recorded: it is read now, where the result is alive.
-    """
-    graph, found = recording.graph, dict[int, tuple[int, ...]]()
-    states = {graph.tensor[cut.input_id] for cut in graph.cuts}
-    older = {t.object_id: t.id for t in states if _is_older(graph, t)}
-    for t in recording.living() if older else ():
-        state = recording.find(t)
-        if state is not None and state.object_id in older:
-            for leaf in leaves_behind(t):
-                found[id(leaf)] = (*found.get(id(leaf), ()), older[state.object_id])
-    return found
-
-
-def _is_older(graph: Graph, state: Tensor) -> bool:
-    """Say whether no recorded call made the node of a result."""
-    node = graph.node.get(state.gradient_edge.node_id) if state.gradient_edge else None
-    return node is not None and node.call_id is None and node.kind is not NodeKind.ACCUMULATE_GRAD
 
 
 def _rebound(recording: Recorded) -> set[int]:

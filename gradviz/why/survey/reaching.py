@@ -20,6 +20,7 @@ from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.units import Expansion
 from gradviz.watch.capture import capture, described
 from gradviz.watch.recorded import Recorded
+from gradviz.why.evidence.older import cut_off_and_gone, cut_off_before
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.shown.tables import (
     FEW,
@@ -461,7 +462,7 @@ class _Recorded(Paths):
     """What a recording proves of the way between parameters and one loss."""
 
     def __init__(self, recording: Recorded, loss: torch.Tensor) -> None:
-        self.find, self.root = recording.find, recording.find(loss)
+        self.find, self.root, self.recording = recording.find, recording.find(loss), recording
         super().__init__(recording.graph, [self.root.id] if self.root else [])
 
     @cached_property
@@ -480,8 +481,11 @@ class _Recorded(Paths):
         state = self.find(p)
         if self.graph.notes:
             return Way(NO_PATH, say("reach.not_recorded_whole"))
+        if earlier := self.cut_of_older(p):
+            why = say("reach.cut", places=self.places(earlier))
+            return Way(NO_PATH, why, earlier, self.cause(earlier))
         if state is None:
-            return Way(NOT_USED, say("reach.not_used"))
+            return self.not_used()
         cuts = self.flow.cuts_after(state.id)
         if proven := tuple(c for c in cuts if c.output_id in self.flow.behind):
             why = say("reach.cut", places=self.places(proven))
@@ -493,7 +497,32 @@ class _Recorded(Paths):
             return Way(NO_PATH, say("reach.cut_unproven", places=self.places(cuts)))
         if used or self.checkpointed(p):
             return Way(NO_PATH, say("reach.not_explained"))
+        return self.not_used()
+
+    def not_used(self) -> Way:
+        """Return that the loss does not use a parameter, or that this is not known: what a recorded
+        call cut off may have been computed from it."""
+        lost = [cut for i in self.lost for cut in self.flow.separating(i)]
+        if lost:
+            return Way(NOT_KNOWN, say("reach.cut_of_lost", places=self.places(lost)))
         return Way(NOT_USED, say("reach.not_used"))
+
+    def cut_of_older(self, p: Any) -> tuple[Cut, ...]:
+        """Return the cuts between the loss and what was computed from a parameter before the
+        recording."""
+        own = (cut for i in self.older.get(id(p), ()) for cut in self.flow.separating(i))
+        return tuple(dict.fromkeys(own))
+
+    @cached_property
+    def older(self) -> dict[int, tuple[int, ...]]:
+        """What is older than the recording and was cut off, by the leaves behind it."""
+        return cut_off_before(self.recording)
+
+    @cached_property
+    def lost(self) -> list[int]:
+        """What is older than the recording, was cut off, and is gone: what it was computed from is
+        not known."""
+        return cut_off_and_gone(self.recording)
 
     def cause(self, cuts: Sequence[Cut]) -> str:
         """Return the causes that these cuts are, in the words of a picture."""
