@@ -29,6 +29,8 @@ SHORT = {  # what has shorter wordings, longest first
     "lost_named": ("lost_named_short", "lost_named_shortest", "lost"),
     "zero": ("zero_short",),
 }
+GETS_FROM = "gets_from", "gets_from_short", "gets_from_shortest"
+NONE_FROM = "none_from", "none_from_short"
 NAMES = 3  # parameters, or modules of them, that a card names of those that get none
 
 
@@ -420,17 +422,19 @@ class States:
                     norms.append(self.operations.gradients.norm_of(mine))
             if not norms:  # what only derivatives were taken of fills nothing
                 continue
-            loss = self.loss_name(run)
-            text = say("outline.gets_from", n=len(norms), total=total, loss=loss)
-            found.append(Row(Tone.GETS, (Span(text),), _of_measured(norms), Rail.COMES))
+            fields = {"n": len(norms), "total": total, "loss": self.loss_name(run)}
+            text, *shorter = (say(f"outline.{key}", **fields) for key in GETS_FROM)
+            span = Span(text, shorter=tuple(shorter))
+            found.append(Row(Tone.GETS, (span,), _of_measured(norms), Rail.COMES))
         fed = self._fed(unit)
         lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):
             is_told = backward.run in runs or self._line_of(backward.run) in lines
             if fed >> place & 1 and not is_told and backward.kind != "grad":
-                loss = self.loss_name(backward.run)
-                text = say("outline.none_from", total=total, loss=loss)
-                found.append(Row(Tone.OFF, (Span(text),), "", Rail.COMES))
+                fields = {"total": total, "loss": self.loss_name(backward.run)}
+                text, *shorter = (say(f"outline.{key}", **fields) for key in NONE_FROM)
+                span = Span(text, shorter=tuple(shorter))
+                found.append(Row(Tone.OFF, (span,), "", Rail.COMES))
         return found
 
     def loss_name(self, run: int) -> str:
