@@ -488,8 +488,9 @@ def _spans(each: Row, room: int) -> str:
                 return _joined(texts, fonts)
         rest = _widths(texts, fonts) - width_of(texts[k], fonts[k])
         texts[k] = shortened(texts[k], room - rest, fonts[k])
-        if k and len(texts[k]) < WORD:
-            texts[k] = ""
+        begun = texts[k].removesuffix("…")
+        if k and (len(texts[k]) < WORD or (begun != texts[k] and begun.isidentifier())):
+            texts[k] = ""  # a part of a word says nothing
         if _widths(texts, fonts) <= room:
             break
     return _joined(texts, fonts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -29,8 +29,6 @@ SHORT = {  # what has shorter wordings, longest first
     "lost_named": ("lost_named_short", "lost_named_shortest", "lost"),
     "zero": ("zero_short",),
 }
-GETS_FROM = "gets_from", "gets_from_short", "gets_from_shortest"
-NONE_FROM = "none_from", "none_from_short"
 NAMES = 3  # parameters, or modules of them, that a card names of those that get none
 
 
@@ -423,19 +421,25 @@ class States:
             if not norms:  # what only derivatives were taken of fills nothing
                 continue
             fields = {"n": len(norms), "total": total, "loss": self.loss_name(run)}
-            text, *shorter = (say(f"outline.{key}", **fields) for key in GETS_FROM)
-            span = Span(text, shorter=tuple(shorter))
+            shorter = (
+                say("outline.gets_from_short", **fields),
+                say("outline.gets_from_shortest", **fields),
+            )
+            span = Span(say("outline.gets_from", **fields), shorter=shorter)
             found.append(Row(Tone.GETS, (span,), _of_measured(norms), Rail.COMES))
+        return [*found, *self._rows_of_none(unit, total, runs)]
+
+    def _rows_of_none(self, unit: Unit, total: int, runs: list[int]) -> Iterator[Row]:
+        """Tell of the backwards of losses that have values of a card, and that sent it nothing."""
         fed = self._fed(unit)
         lines = {self._line_of(run) for run in runs} - {None}
         for place, backward in enumerate(self.operations.graph.backwards):
             is_told = backward.run in runs or self._line_of(backward.run) in lines
             if fed >> place & 1 and not is_told and backward.kind != "grad":
-                fields = {"total": total, "loss": self.loss_name(backward.run)}
-                text, *shorter = (say(f"outline.{key}", **fields) for key in NONE_FROM)
-                span = Span(text, shorter=tuple(shorter))
-                found.append(Row(Tone.OFF, (span,), "", Rail.COMES))
-        return found
+                loss = self.loss_name(backward.run)
+                shorter = (say("outline.none_from_short", total=total, loss=loss),)
+                span = Span(say("outline.none_from", total=total, loss=loss), shorter=shorter)
+                yield Row(Tone.OFF, (span,), "", Rail.COMES)
 
     def loss_name(self, run: int) -> str:
         """Return the name of the tensor on which a backward was called."""
@@ -499,12 +503,15 @@ class States:
         found = []
         if state.lost:
             text = say("outline.named_lost", names=_names(state.lost))
-            found.append(Row(Tone.LOST, (Span(text),), "", Rail.NONE))
+            counts = (say("outline.lost_so_many", n=len(state.lost)),)
+            found.append(Row(Tone.LOST, (Span(text, shorter=counts),), "", Rail.NONE))
         if state.off:
             known = any(w.held is not None for w in state.off)
             names = _names(state.off)
             text = say("outline.named_unheld" if known else "outline.named_off", names=names)
-            found.append(Row(Tone.OFF, (Span(text),)))
+            counted = self._off_row(state.off).left[0]
+            spans = (Span(text, shorter=(counted.text, *counted.shorter)),)
+            found.append(Row(Tone.OFF, spans))
         if state.zero:
             text = say("outline.named_zero", names=_names(state.zero))
             found.append(Row(Tone.ALARM, (Span(text),), "", Rail.COMES))
@@ -545,11 +552,13 @@ class States:
         under no_grad whether it moves them."""
         ops = [self.operations.all[at] for at in unit.ops]
         if not all(map(self.expansion.is_quiet, ops)):
-            return Span(say("outline.named_elsewhere", names=_names(weights)))
+            shorter = say("outline.elsewhere"), say("outline.elsewhere_short")
+            return Span(say("outline.named_elsewhere", names=_names(weights)), shorter=shorter)
         made = {self.operations.graph.tensor[i].object_id for op in ops for i in op.makes}
         moved = [weight for weight in weights if weight.object_id in made]
         if moved:
-            return Span(say("outline.moves_named", names=_names(moved)))
+            counted = (say("outline.moves_so_many", n=len(moved)),)
+            return Span(say("outline.moves_named", names=_names(moved)), shorter=counted)
         named = say("outline.reads_named_short", names=_names(weights))
         shorter = named, say("outline.reads_so_many", n=len(weights))
         return Span(say("outline.reads_named", names=_names(weights)), shorter=shorter)

@@ -297,7 +297,7 @@ class Titles:
         calls = (self.operations.all[at].call for at in unit.ops)
         lines = [c.source.line for c in calls if c.source]
         grey = say("outline.lines", first=min(lines), last=max(lines)) if lines else ""
-        return self._titled(say("card.from_to", first=first, last=last), grey, shape)
+        return self._titled(say("card.from_to", first=first, last=last), grey, shape, ("",))
 
     def variable_of(self, unit: Unit) -> str:
         """Return the variable of a statement, or how it is written."""
@@ -325,7 +325,7 @@ class Titles:
             first, last = variables[0], variables[-1]
             name = first if first == last else say("card.from_to", first=first, last=last)
             grey = say("outline.lines", first=min(lines), last=max(lines))
-            return self._titled(name, grey, shape)
+            return self._titled(name, grey, shape, ("",))
         code = self.words.code(calls[-1]) or function_of(self.operations.all[unit.ops[-1]])
         line = self._line_of(calls)
         variable, is_assigned, _ = code.partition(" = ")
