@@ -24,6 +24,7 @@ from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
+from gradviz.why.account.listed_twice import listed_twice
 from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
@@ -31,6 +32,7 @@ from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.one_in_a_list import one_in_a_list
+from gradviz.why.account.overwritten import overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
@@ -38,12 +40,14 @@ from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
+from gradviz.why.account.spread import spread_predictions
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import states_dropped
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
+from gradviz.why.account.unregistered import unregistered
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -108,21 +112,25 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from undone(case.facts, words, case.training)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
-    yield from Code(case.facts, words, case.statements).remarks()
+    yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
     yield from arguments(case)
     yield from used_up(words, case.statements)
     yield from beside_the_optimizer(case)
     yield from schedules_elsewhere(case)
     yield from hooks_in_vain(case.facts, words, case.statements)
+    yield from overwritten_in_a_loop(case.facts, words)
     yield from remade_predictions(case.facts, words)
     yield from _domains(case)
     yield from symmetric(case)
     yield from one_in_a_list(case)
+    yield from listed_twice(case)
+    yield from unregistered(case)
     yield from module_use(case)
     live = case.live_state
     parts = live.parts()
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
+    yield from spread_predictions(case.facts, words)
     yield from linear_in_a_row(case.facts, words)
     yield from Copies(case.facts, words, trained).remarks()
     yield from started_with_itself(case.facts, words)
@@ -138,6 +146,12 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from falling(case)
     yield from own_backwards(case.facts, words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()
+
+
+def _weightless(case: Case) -> set[str]:
+    """Return the classes of the layers that hold nothing to train."""
+    parts = (part for _, part in case.live_state.parts())
+    return {type(part).__name__ for part in parts if next(part.parameters(), None) is None}
 
 
 def _domains(case: Case) -> Iterator[Remark]:

@@ -4,7 +4,7 @@ reads, a method that is not called, a new module that is thrown away. Knows no t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from gradviz.graph.records import Call, Source
 from gradviz.graph.sites import is_installed
 from gradviz.graph.training import line_of
 from gradviz.names.frames import frames
-from gradviz.names.position import callee_of, statement_or_head
+from gradviz.names.position import callee_of
 from gradviz.names.statements import Statements, function_node, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.loop_names import loop_names_rebound
@@ -37,10 +37,18 @@ class Code:
         facts: of the recording.
         words: what tensors and calls are called.
         statements: the code.
+        weightless: the classes of the layers that hold nothing to train.
     """
 
-    def __init__(self, facts: Facts, words: Words, statements: Statements) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        words: Words,
+        statements: Statements,
+        weightless: Set[str] = frozenset(),
+    ) -> None:
         self.facts, self.words, self.statements = facts, words, statements
+        self.weightless = weightless
 
     def remarks(self) -> Iterator[Remark]:
         """Yield what is to be told of it."""
@@ -77,10 +85,11 @@ class Code:
             listed = next((s for s in sides if isinstance(s, ast.List) and len(s.elts) == 1), None)
             if listed is None or not isinstance(node.op, ast.Mult) or not _is_of_layers(node):
                 continue
-            if not isinstance(listed.elts[0], ast.Call):
+            made = listed.elts[0]
+            if not isinstance(made, ast.Call) or callee_of(made.func) in self.weightless:
                 continue
             times = ast.unparse(node.right if node.left is listed else node.left)
-            place = source_of(file, statement_or_head(node) or node)
+            place = source_of(file, node)
             layer = ast.unparse(listed.elts[0])
             yield self._of_code("layer_repeated", place, layer=layer, times=times)
 
@@ -217,9 +226,13 @@ _CONTAINERS = ("ModuleList", "Sequential", "ParameterList")
 
 
 def _is_of_layers(node: Any) -> bool:
-    """Say whether a list is handed to a container of layers."""
+    """Say whether a list is handed to a container of layers, or is what a comprehension in such a
+    container goes through."""
     around: Any = getattr(node, "parent", None)
-    around = around.parent if isinstance(around, ast.Starred) else around  # type: ignore[attr-defined]
+    while isinstance(
+        around, (ast.Starred, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.List)
+    ):
+        around = around.parent  # type: ignore[union-attr]
     return isinstance(around, ast.Call) and callee_of(around.func) in _CONTAINERS
 
 

@@ -3,11 +3,16 @@ several columns that are derived at once. Knows no torch."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Call, Tensor
+from gradviz.graph.training import line_of
+from gradviz.names.frames import frames
+from gradviz.names.position import callee_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.speech import Code
 from gradviz.words.words import Words
 
 
@@ -45,20 +50,38 @@ def derived_at_once(facts: Facts, words: Words) -> Iterator[Remark]:
         words: what tensors and calls are called.
     """
     tensor, first = facts.graph.tensor, dict[int, set[int]]()
+    told = dict[object, Remark]()
     for run in (b for b in facts.graph.backwards if b.kind == "grad"):
         call = facts.graph.call[run.call_id]
         objects = {tensor[i].object_id for i, _ in run.returned}
         given = call.inputs[0]
         is_again = bool(objects & first.get(given, set()))
-        if is_again and _takes_a_column(facts, call.outputs):
+        is_told_apart = _columns(tensor[given]) > 1 and _takes_a_column(facts, (given,))
+        if (is_again or is_told_apart) and _takes_a_column(facts, call.outputs):
             fields = {
                 "call": words.at(call),
-                "given": words.name(given),
+                "given": _argument(call, 0) or words.name(given),
                 "n": _columns(tensor[given]),
-                "by": words.name(run.returned[0][0]),
+                "by": _argument(call, 1) or words.name(run.returned[0][0]),
             }
-            yield Remark(Weight.WEIGHTY, "derived_at_once", fields, (call,))
+            told[line_of(call) or call.id] = Remark(
+                Weight.WEIGHTY, "derived_at_once", fields, (call,)
+            )
         first |= {i: objects for i in call.outputs if _columns(tensor[i]) > 1}
+    yield from told.values()
+
+
+def _argument(call: Call, place: int) -> str:
+    """Return the variable that a call of autograd.grad is given at a place, as it is written; ""
+    where it is none."""
+    code = frames(call)[0].code if frames(call) else ""
+    try:
+        nodes = [*ast.walk(ast.parse(code))]
+    except SyntaxError:  # a part of a statement
+        return ""
+    calls = (n for n in nodes if isinstance(n, ast.Call) and callee_of(n.func) == "grad")
+    given = next((n.args[place : place + 1] for n in calls), [])
+    return Code(given[0].id) if given and isinstance(given[0], ast.Name) else ""
 
 
 def _columns(tensor: Tensor) -> int:
@@ -68,8 +91,14 @@ def _columns(tensor: Tensor) -> int:
 
 
 def _takes_a_column(facts: Facts, results: tuple[int, ...]) -> bool:
-    """Say whether a call takes one column of a result."""
+    """Say whether a call takes some of the columns of a result: ``g[:, 0]``, ``g[:, [0]]``."""
     tensor = facts.graph.tensor
     readers = (c for i in results for c in facts.calls_reading.get(i, ()))
-    taken = (c for c in readers if c.function in ("__getitem__", "select"))
-    return any(len(tensor[i].shape or ()) == 1 for c in taken for i in c.outputs)
+    taken = (c for c in readers if c.function in ("__getitem__", "select", "split", "chunk"))
+    return any(_is_a_column(tensor[i], tensor[c.inputs[0]]) for c in taken for i in c.outputs)
+
+
+def _is_a_column(part: Tensor, whole: Tensor) -> bool:
+    """Say whether a part has all rows of a table, and fewer columns."""
+    rows, shape = (whole.shape or ())[:1], part.shape or ()
+    return shape == rows or (shape[:1] == rows and 0 < _columns(part) < _columns(whole))

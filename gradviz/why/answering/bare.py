@@ -293,6 +293,7 @@ def _of_gradients(bare: Bare) -> Explanation:
     of_numbers = everything is not None and everything.cause is Cause.ZERO_GRADIENT
     told = [
         (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
+        (_of_returned_none(bare), Level.SUSPECT),
         (_of_looked_models(bare), Level.SUSPECT),
         *([(snapshot, Level.FAULT)] if of_numbers else []),
         (everything, Level.OPEN),
@@ -357,6 +358,26 @@ def _of_looked(bare: Bare) -> Explanation | None:
     if told is None or (told.cause.level is Level.FINE and not _is_frozen_unsaid(told)):
         return None
     return told
+
+
+def _of_returned_none(bare: Bare) -> Explanation | None:
+    """Tell of the living tensors for which autograd.grad returned None, in a program that takes all
+    its gradients from there: no backward fills a ``.grad``."""
+    recording = bare.recording
+    if recording is None or any(b.kind != "grad" for b in recording.graph.backwards):
+        return None
+    none = _objects_of_none(recording.graph)
+    states = ((t, recording.find(t)) for t in (recording.living() if none else ()))
+    found = [t for t, state in states if state is not None and state.object_id in none]
+    told = bare.ask(*found, grads=found) if found else None
+    return told if told is not None and told.form == "part_asked" else None
+
+
+def _objects_of_none(graph: Graph) -> set[int]:
+    """Return the objects for which autograd.grad returned None, and never a gradient."""
+    returned = [row for b in graph.backwards for row in b.returned]
+    got = {graph.tensor[i].object_id for i, gradient in returned if gradient is not None}
+    return {graph.tensor[i].object_id for i, gradient in returned if gradient is None} - got
 
 
 def _has_at_hand(recording: Recorded, tensors: Sequence[Any]) -> bool:

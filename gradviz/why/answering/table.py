@@ -38,6 +38,7 @@ from gradviz.why.rules.gradients import (
     kept_off,
     no_backward_yet,
     not_in_loss,
+    part_of_another,
     rebound_or_non_leaf,
     rebuilt_from_value,
 )
@@ -230,6 +231,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, not_in_loss.leads_elsewhere, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.rebound, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.made_non_leaf, rebound_or_non_leaf.not_kept),
+    Rule(GRADIENT, MISSING, part_of_another.part_asked, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.in_no_loss, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.is_a_result, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, has_gradient.used_then_cleared),
@@ -313,6 +315,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, Case.as_far_as_seen, Case.is_healthy),
     Rule(AGAIN, ANY, Case.odd_first, Case.odd_beside),
     Rule(AGAIN, ANY, meant.as_observed, meant.may_be_meant),
+    Rule(AGAIN, SOME | STAYS, meant.silent_instead, meant.is_wanted_by_nobody),
     # --- what goes wrong although nothing raises, the worst first ---------------------------------
     Rule(SILENT, HERE, overwritten.overwritten),
     Rule(SILENT, STAYS, shared_snapshot.snapshots),

@@ -83,4 +83,5 @@ def _is_trained_by(silent: Silent, loss: Call) -> bool:
     nodes = {edge.node_id for edge in edges if edge is not None}
     if not nodes or (silent.facts.ran and not nodes & silent.facts.ran):
         return False
-    return silent.concerns(silent.facts.reachable(nodes))
+    # a bare question asks about the whole program: also of a copy that is gone
+    return silent.bare or silent.concerns(silent.facts.reachable(nodes))

@@ -26,7 +26,8 @@ def thrown_away(asked: Silent) -> Iterator[Explanation]:
             continue
         seen.add(where)
         given = asked.graph.tensor[call.inputs[0]]
-        if asked.wanted and not _concerns(asked, given.id):
+        # a bare question asks about the whole program: of a target as of what is trained
+        if asked.wanted and not asked.bare and not _concerns(asked, given.id):
             continue
         yield asked.answer(
             Cause.RESULT_UNUSED,

@@ -81,6 +81,21 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
+def is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
+    """Say whether an answer was observed, is no gradient's that anybody asked for, and may hide
+    what is wrong of others: the question named nothing."""
+    return found.is_observed and found.cause in _MISSING and not case.in_particular
+
+
+def silent_instead(case: Case, found: Explanation) -> Explanation | None:
+    """Tell what goes wrong without an error, in the place of a gradient that is missing and that
+    nobody asked for; that is told after it."""
+    told = case.silent(found)
+    if told is None or told.cause.level < Level.SUSPECT:
+        return None
+    return told._replace(more=(*told.more, found.verdict), odd=found.odd)
+
+
 def _only_if(found: Explanation) -> str:
     """Return what mends an answer, on the condition that a gradient is wanted: said once."""
     if any(cut.reason in _SAID_IF_WANTED for cut in found.cuts):
