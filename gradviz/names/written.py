@@ -125,7 +125,7 @@ def dim_written(source: Source, function: str) -> int | None:
     calls only a module, the one with which its file makes modules that do the same: ``Softmax`` for
     ``softmax``. None where there is none, or several."""
     kind = function.title().replace("_", "")
-    statement = _statement(source)
+    statement = _statement(source) or _statement(_as_it_stands(source))
     for callee, tree in ((function, statement), (kind, statement and _module_of(statement))):
         nodes = () if tree is None else ast.walk(tree)
         calls = [n for n in nodes if isinstance(n, ast.Call) and callee_of(n.func) == callee]
@@ -244,7 +244,8 @@ def _as_unparsed(code: str) -> str:
 
 def _nodes_at(source: Source) -> Iterator[Any]:
     """Go through the syntax nodes of the statement of a recorded call."""
-    statement = _statement(source)
+    # of what a function returns, the call has the name that its caller gives it
+    statement = _statement(source) or _statement(_as_it_stands(source))
     return iter(()) if statement is None else ast.walk(statement)
 
 

@@ -222,6 +222,24 @@ loss.backward()
     ),
 )
 fix(
+    "not_in_loss/part_asked",
+    "part",
+    "dx is not None",
+    """
+net = nn.Linear(3, 1)
+whole = torch.ones(4, 3, requires_grad=True)
+u = net(whole)
+part = whole[:, 0:1]
+dx = torch.autograd.grad(u.sum(), part, allow_unused=True)[0]
+""",
+    ("ask autograd.grad for whole", "part, allow_unused=True)[0]", "whole)[0][:, 0:1]"),
+    (
+        "or compute u.sum() from part",
+        "u = net(whole)\npart = whole[:, 0:1]\n",
+        "part = whole[:, 0:1]\nu = net(torch.cat([part, whole[:, 1:]], 1))\n",
+    ),
+)
+fix(
     "not_in_loss/result_in_no_loss",
     "penalty",
     "net.weight.grad[0, 0] != 1",

@@ -17,23 +17,27 @@ from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
+from gradviz.why.account.draws import draws
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
+from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.listed_twice import listed_twice
 from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
+from gradviz.why.account.masks import masked_too_late
 from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.overwritten import overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
+from gradviz.why.account.own_targets import own_targets
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.predictions import remade_predictions
@@ -63,13 +67,14 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
     told = in_order(_remarks(case), _wanted(case))[:MOST]
     if not told:
         return None
-    first = [r.sentence for r in told if r.weight is not Weight.ORDINARY]
+    in_vain = [r.sentence for r in told if r.weight is Weight.IN_VAIN]
+    odd = [r.sentence for r in told if r.weight in (Weight.WEIGHTY, Weight.NOTABLE)]
     rest = [r.sentence for r in told if r.weight is Weight.ORDINARY]
     weighty = [r for r in told if r.weight is not Weight.ORDINARY]
     calls = [call for remark in weighty for call in remark.calls]
     statements = [source for remark in weighty for source in remark.statements]
     return found._replace(
-        odd=(*found.odd, *first),
+        odd=(*in_vain, *found.odd, *odd),
         more=(*found.more, *rest),
         lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
     )
@@ -131,6 +136,10 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from spread_predictions(case.facts, words)
+    yield from masked_too_late(case.facts, words)
+    yield from own_targets(case.facts, words)
+    yield from draws(case.facts, words, case.statements)
+    yield from layer_settings(case)
     yield from linear_in_a_row(case.facts, words)
     yield from Copies(case.facts, words, trained).remarks()
     yield from started_with_itself(case.facts, words)

@@ -120,7 +120,7 @@ def _not_handed_on(case: Case, code: _Calls) -> Iterator[Remark]:
                 "default": ast.unparse(default_of(inner.function, name)),
                 "call": ast.unparse(inner.call.func),
             }
-            yield Remark(Weight.WEIGHTY, "not_handed_on", fields, statements=(place,))
+            yield Remark(Weight.IN_VAIN, "not_handed_on", fields, statements=(place,))
 
 
 def _frozen_unless_told(case: Case, code: _Calls) -> Iterator[Remark]:
@@ -228,7 +228,7 @@ def _not_run(
         "told": told.argument,
         "call": f"{model}.{by.name}()",
     }
-    return Remark(Weight.WEIGHTY, "would_freeze", fields, statements=(made, *places))
+    return Remark(Weight.IN_VAIN, "would_freeze", fields, statements=(made, *places))
 
 
 class _Told(NamedTuple):

@@ -35,7 +35,7 @@ def beside_the_optimizer(case: Case) -> Iterator[Remark]:
             "optimizer": optimizer,
             "rate": number(rate) if isinstance(rate, (int, float)) else "",
         }
-        yield Remark(Weight.WEIGHTY, form, fields, statements=(place,))
+        yield Remark(Weight.IN_VAIN, form, fields, statements=(place,))
     yield from _climbing(case, known)
 
 

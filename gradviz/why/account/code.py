@@ -197,11 +197,18 @@ class Code:
         elif "twin" in fields:
             fields["at"] = [say("label.line", line=place.line)]
         return Remark(
-            Weight.WEIGHTY if not key.startswith("result_") else Weight.NOTABLE,
+            _weight_of(key),
             key,
             fields,
             statements=(place, *(others or ())),
         )
+
+
+def _weight_of(key: str) -> Weight:
+    """Return how much a line of this key says: what nothing reads may be there for later."""
+    if key.startswith("result_"):
+        return Weight.NOTABLE
+    return Weight.WEIGHTY if key == "layer_repeated" else Weight.IN_VAIN
 
 
 def _is_of_memory(method: ast.Attribute) -> bool:

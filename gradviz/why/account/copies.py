@@ -172,7 +172,7 @@ class Copies:
             "place": self.words.where(others[-1].call) if others else "",
         }
         key = "copied_as_before" if others else "copied_onto_itself"
-        return Remark(Weight.WEIGHTY, key, fields, (every[-1].call,), into)
+        return Remark(Weight.IN_VAIN, key, fields, (every[-1].call,), into)
 
     def _as_target(self, every: Sequence[Copied]) -> Remark:
         """Tell of a network that no step moves, and that is given the values of one that learns."""

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written, dim_written
@@ -30,6 +30,7 @@ _ADDS = {"add", "__add__", "__radd__", "__iadd__"}
 _LOSSES = _COMPARES - {"sub"} | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
 _PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
 _RESHAPES = {"view", "reshape"}
+_OF_EACH_ROW = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
 # what leads from the terms of a loss to their sum
 _TO_A_SUM = _PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
@@ -67,10 +68,10 @@ class Forward:
         yield from self.differences_from_itself()
 
     def _on_the_way(self) -> Iterator[Call]:
-        """Yield the calls on the way to a loss, of each line, function and
-        module the last one."""
+        """Yield the calls on the way to a loss, of each line, function, module and piece of code
+        the last one: ``logits.view(-1, 3)`` beside ``y.view(-1)`` is another."""
         calls = {
-            (line_of(call) or call.id, call.function, call.module): call
+            (line_of(call) or call.id, call.function, call.module, code_of(call)): call
             for call in self.facts.ordinary_calls
             if not self.behind.isdisjoint(call.outputs)
         }
@@ -167,7 +168,7 @@ class Forward:
         """Tell of a softmax over the first dimension of scores from which a loss takes one of each
         row."""
         for call in self._on_the_way():
-            if call.function not in _ONE_OF_EACH_ROW or not call.inputs:
+            if call.function not in _ONE_OF_EACH_ROW | _OF_EACH_ROW or not call.inputs:
                 continue
             maker = self._before_logarithm(call)
             if maker is None or maker.function not in SOFTMAX or maker.source is None:
@@ -181,7 +182,9 @@ class Forward:
                     "n": shape[0],
                     "loss": self.words.at(call),
                 }
-                yield Remark(Weight.WEIGHTY, "over_the_batch", fields, (maker, call))
+                of_each = call.function in _OF_EACH_ROW
+                key = "over_the_batch_of_all" if of_each else "over_the_batch"
+                yield Remark(Weight.WEIGHTY, key, fields, (maker, call))
 
     def softmax_of_equals(self) -> Iterator[Remark]:
         """Tell of a softmax over one score, or over scores that are computed alike: what it gives

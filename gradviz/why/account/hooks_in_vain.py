@@ -56,7 +56,7 @@ def _returning_nothing(words: Words, statements: Statements) -> Iterator[Remark]
             "place": words.line_of(place),
             "value": ast.unparse(lost.value),
         }
-        yield Remark(Weight.WEIGHTY, "hook_returns_nothing", fields, statements=(place, put))
+        yield Remark(Weight.IN_VAIN, "hook_returns_nothing", fields, statements=(place, put))
 
 
 def _hook_of(call: ast.Call) -> str:
@@ -120,7 +120,7 @@ def _never_run(facts: Facts, words: Words) -> Iterator[Remark]:
             "function": maker.function,
             "source": words.name(source),
         }
-        yield Remark(Weight.WEIGHTY, "hook_on_a_copy", fields, (call,))
+        yield Remark(Weight.IN_VAIN, "hook_on_a_copy", fields, (call,))
 
 
 def _goes_on(facts: Facts, tensor_id: int, behind: set[int]) -> bool:

@@ -75,7 +75,7 @@ def _passed_by(
         "place": words.line_of(place),
         "instead": f"{ast.unparse(owner)}(…)",
     }
-    return Remark(Weight.WEIGHTY, "hooks_passed_by", fields, statements=(place,))
+    return Remark(Weight.IN_VAIN, "hooks_passed_by", fields, statements=(place,))
 
 
 def _inputs_without_gradient(

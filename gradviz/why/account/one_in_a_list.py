@@ -4,11 +4,13 @@ several with one memory: all of them show its newest values."""
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradviz.graph.records import Source
 from gradviz.watch import torch_private
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.reading import WIDTH, value_of
@@ -20,26 +22,46 @@ _MEMORY = {"detach", "data", "numpy", "view", "view_as"}
 
 
 def one_in_a_list(case: Case) -> Iterator[Remark]:
-    """Tell of lists to which the code appends one tensor again and again."""
+    """Tell of lists to which the code appends one tensor again and again, by itself or in a tuple
+    with others."""
     for place, node in case.statements.calls("append"):
         func = node.func
         if not isinstance(func, ast.Attribute) or len(node.args) != 1:
             continue
-        kept = value_of(func.value, case.names)
-        n = _alike(kept) if type(kept) is list else 0
-        if n < 2 or not _is_written(case, kept[0]):
-            continue
-        name, given = ast.unparse(func.value), ast.unparse(node.args[0])
-        fields = {
-            "name": name,
-            "n": n,
-            "statement": place.code,
-            "place": case.words.line_of(place),
-            "given": _without_sharing(node.args[0]),
-            "value": given,
-        }
-        key = "one_in_a_list" if all(item is kept[0] for item in kept) else "one_memory_in_a_list"
-        yield Remark(Weight.WEIGHTY, key, fields, statements=(place,))
+        kept = _kept(value_of(func.value, case.names))
+        for given, column in _columns(kept, node.args[0]):
+            n = _alike(column)
+            if n > 1 and _is_written(case, column[0]):
+                yield _told(case, place, ast.unparse(func.value), given, column)
+                break
+
+
+def _told(case: Case, place: Source, name: str, given: ast.expr, column: list[Any]) -> Remark:
+    """Tell of one such list, and what is appended."""
+    fields = {
+        "name": name,
+        "n": len(column),
+        "statement": place.code,
+        "place": case.words.line_of(place),
+        "given": _without_sharing(given),
+        "value": ast.unparse(given),
+    }
+    key = "one_in_a_list" if all(item is column[0] for item in column) else "one_memory_in_a_list"
+    return Remark(Weight.IN_VAIN, key, fields, statements=(place,))
+
+
+def _kept(value: Any) -> list[Any]:
+    """Return what a list or a deque holds; nothing of anything else."""
+    return list(value)[:WIDTH] if type(value) in (list, deque) else []
+
+
+def _columns(kept: list[Any], given: ast.expr) -> Iterator[tuple[ast.expr, list[Any]]]:
+    """Yield what stands at each place of what is appended, and all of its values: of single values
+    one row, of tuples one for each place."""
+    if not isinstance(given, ast.Tuple):
+        yield given, kept
+    elif kept and all(type(row) is tuple and len(row) == len(given.elts) for row in kept):
+        yield from zip(given.elts, map(list, zip(*kept, strict=True)), strict=True)
 
 
 def _alike(kept: list[Any]) -> int:

@@ -37,7 +37,7 @@ def overwritten_in_a_loop(facts: Facts, words: Words) -> Iterator[Remark]:
             "used": len(used),
         }
         objects = frozenset(t.object_id for t in (*used, *lost))
-        yield Remark(Weight.WEIGHTY, "overwritten_losses", fields, (maker,), objects)
+        yield Remark(Weight.IN_VAIN, "overwritten_losses", fields, (maker,), objects)
 
 
 def _rows(facts: Facts) -> dict[object, list[Tensor]]:

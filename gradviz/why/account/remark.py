@@ -11,9 +11,16 @@ from gradviz.words.speech import say
 
 
 class Weight(IntEnum):
-    """How much a line says, the most first."""
+    """How much a line says, the most first: the more it would surprise who wrote the program.
 
-    WEIGHTY = auto()  # often what somebody wonders about, though nothing proves a fault
+    NOTE [what is told first]: nobody writes a line that does nothing, so such a line says more than
+    a value that is another than it looks; that says more than what many correct programs do, too.
+    Of equally weighty lines the first is about what was asked, else the order is that of the table
+    in ``account.py``.
+    """
+
+    IN_VAIN = auto()  # a line does nothing of what it was written for
+    WEIGHTY = auto()  # a loss, a gradient or a step is another than the code looks like
     NOTABLE = auto()  # out of the ordinary, and mostly meant
     ORDINARY = auto()  # what any training does
 

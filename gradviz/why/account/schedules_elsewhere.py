@@ -69,7 +69,7 @@ def _of_another(case: Case, schedule: Any, other: Any, stepped: list[Any]) -> Re
         "optimizer": case.optimizer_name(own),
         "rate": number(rate) if isinstance(rate, (int, float)) else str(rate),
     }
-    return Remark(Weight.WEIGHTY, "schedule_of_another", fields, statements=places)
+    return Remark(Weight.IN_VAIN, "schedule_of_another", fields, statements=places)
 
 
 def _calls_of(case: Case, kind: str) -> Iterator[Source]:

@@ -28,7 +28,7 @@ def states_dropped(case: Case) -> Iterator[Remark]:
     }
     for place, name, kept in _called_without(case.statements, layers) if layers else ():
         fields = {"layer": f"self.{name}", "kept": kept, "place": case.words.line_of(place)}
-        yield Remark(Weight.WEIGHTY, "state_dropped", fields, statements=(place,))
+        yield Remark(Weight.IN_VAIN, "state_dropped", fields, statements=(place,))
 
 
 def _called_without(

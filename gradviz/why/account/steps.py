@@ -331,7 +331,7 @@ class Steps:
         }
         key = "wasted_old" if self._is_older(cut, lost, begun) else "wasted"
         objects = frozenset(filled | lost)
-        return Remark(Weight.WEIGHTY, key, fields, (source, begun, step), objects)
+        return Remark(Weight.IN_VAIN, key, fields, (source, begun, step), objects)
 
     def _filled(self, run: Backward) -> set[int]:
         """Return the leaves to which a backward brought a gradient, by object id."""

@@ -47,7 +47,7 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
             "step": words.at(step),
         }
         key = "undone_fill" if call.function in _FILLS else "undone_copy"
-        yield Remark(Weight.WEIGHTY, key, fields, (call,), leaves)
+        yield Remark(Weight.IN_VAIN, key, fields, (call,), leaves)
 
 
 def _undoing(facts: Facts, training: Training, leaf: int) -> Iterator[Call]:

@@ -39,7 +39,7 @@ def unregistered(case: Case) -> Iterator[Remark]:
         "one": next(iter(found.values())).attribute,
         "places": [case.words.line_of(place) for place in places],
     }
-    yield Remark(Weight.WEIGHTY, "unregistered", fields, (), frozenset(found), places)
+    yield Remark(Weight.IN_VAIN, "unregistered", fields, (), frozenset(found), places)
 
 
 def _plain_leaves(case: Case) -> Iterator[tuple[Spot, int]]:

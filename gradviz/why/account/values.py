@@ -90,7 +90,7 @@ class Values:
             is_loss = bool(LOSS.search(state.code_name)) and single(state)
             if unread and is_loss and state.requires_grad and stands_above(maker, next_maker):
                 found[line_of(maker)] = Remark(
-                    Weight.WEIGHTY,
+                    Weight.IN_VAIN,
                     "overwritten_unread",
                     {
                         "name": state.code_name,
@@ -159,7 +159,7 @@ class Values:
         name = state.former.name if state.former else state.code_name
         told = {**fields, "name": name, "n": len(unread) + len(used), "used": len(used)}
         return Remark(
-            Weight.WEIGHTY, "overwritten_losses", told, (maker,), frozenset({state.object_id})
+            Weight.IN_VAIN, "overwritten_losses", told, (maker,), frozenset({state.object_id})
         )
 
     def _made_there(self, maker: Call) -> set[int]:

@@ -387,8 +387,10 @@ def _has_at_hand(recording: Recorded, tensors: Sequence[Any]) -> bool:
 
 
 def _is_frozen_unsaid(answer: Explanation) -> bool:
-    """Say whether an answer is that something is frozen, and no call of the program froze it."""
-    return answer.cause is Cause.FROZEN and not answer.cuts
+    """Say whether an answer is that something is frozen, and no call of the program froze it, or
+    one asked for its gradient too late."""
+    is_too_late = answer.form == "too_late"
+    return answer.cause is Cause.FROZEN and (not answer.cuts or is_too_late)
 
 
 def _of_looked_models(bare: Bare) -> Explanation | None:

@@ -1,0 +1,86 @@
+"""Random draws on the way to a loss: back through one nothing comes, and the log-probability of one
+draw says nothing of another. Knows no torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.graph.facts import Facts
+from gradviz.graph.records import Call
+from gradviz.graph.training import line_of
+from gradviz.names.statements import Statements
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.words import Words
+
+# what torch gives a derivative of 0 everywhere, whatever it is drawn with
+_DRAWS = {"normal", "poisson", "bernoulli", "binomial"}
+
+
+def draws(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
+    """Tell of draws back through which only zeros come, and of log-probabilities of a draw that is
+    made for them.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+        statements: the code that ran.
+    """
+    for call in _drawn_from_tracked(facts):
+        fields = {
+            "call": words.at(call),
+            "function": call.function,
+            "of": [words.name(i) for i in call.inputs if facts.graph.tensor[i].requires_grad],
+        }
+        key = "drawn_normal" if call.function == "normal" else "drawn"
+        yield Remark(Weight.WEIGHTY, key, fields, (call,))
+    yield from _log_probabilities_of_new_draws(facts, words, statements)
+
+
+def _drawn_from_tracked(facts: Facts) -> Iterator[Call]:
+    """Yield the draws of tracked parameters that gradients of losses come back to, of each line the
+    last: what a straight-through estimate detaches is none."""
+    tensor, met = facts.graph.tensor, facts.behind_losses
+    found = {
+        line_of(call) or call.id: call
+        for call in facts.ordinary_calls
+        if call.function in _DRAWS
+        and any(tensor[i].requires_grad for i in call.inputs)
+        and any((e := tensor[i].gradient_edge) and e.node_id in met for i in call.outputs)
+    }
+    yield from found.values()
+
+
+def _log_probabilities_of_new_draws(
+    facts: Facts, words: Words, statements: Statements
+) -> Iterator[Remark]:
+    """Tell of ``d.log_prob(d.sample())`` in a loss: that draw is kept nowhere."""
+    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    in_losses = {line_of(c) for c in facts.ordinary_calls if not behind.isdisjoint(c.outputs)}
+    for place, node in statements.calls("log_prob"):
+        draw = _draw_in(node)
+        if draw is not None and (place.file, place.line) in in_losses:
+            fields = {
+                "code": ast.unparse(node),
+                "place": words.line_of(place),
+                "draw": ast.unparse(draw),
+                "of": ast.unparse(draw.func.value),  # type: ignore[attr-defined]
+            }
+            yield Remark(Weight.WEIGHTY, "log_prob_of_a_new_draw", fields, statements=(place,))
+
+
+def _draw_in(node: ast.Call) -> ast.Call | None:
+    """Return the draw of the same distribution that a call of ``log_prob`` is given.
+
+    >>> _draw_in(ast.parse("d.log_prob(d.sample())", mode="eval").body) is not None
+    True
+    >>> _draw_in(ast.parse("d.log_prob(p.sample())", mode="eval").body) is None
+    True
+    """
+    given = node.args[0] if len(node.args) == 1 else None
+    if not isinstance(given, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    drawing = given.func
+    if not isinstance(drawing, ast.Attribute) or drawing.attr != "sample":
+        return None
+    return given if ast.unparse(drawing.value) == ast.unparse(node.func.value) else None
