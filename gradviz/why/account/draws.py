@@ -27,11 +27,8 @@ def draws(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark
         statements: the code that ran.
     """
     for call in _drawn_from_tracked(facts):
-        fields = {
-            "call": words.at(call),
-            "function": call.function,
-            "of": [words.name(i) for i in call.inputs if facts.graph.tensor[i].requires_grad],
-        }
+        of = [words.name(i) for i in call.inputs if facts.graph.tensor[i].requires_grad]
+        fields = {"call": words.at(call), "function": call.function, "of": of, "n": len(of)}
         key = "drawn_normal" if call.function == "normal" else "drawn"
         yield Remark(Weight.WEIGHTY, key, fields, (call,))
     yield from _log_probabilities_of_new_draws(facts, words, statements)
