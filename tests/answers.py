@@ -61,6 +61,11 @@ MENDS = {
     "finite input": r"put a harmless value in|look for the first result that is not finite",
     "floating point": r"use a float\b|floating-point|float32",
     "function with a derivative": r"function with a derivative",
+    "go on with what is picked": r"entries that it picks|ask for (the gradient|that) of",
+    "parts side by side": r"torch\.stack\(\[…\], dim=1\)",
+    "join the tensors": r"joins the tensors themselves",
+    "formula with tensors": r"as a plain number",
+    "read the result instead": r"in a variable, and read that in the place of",
     "give to the optimizer": r"be a step of |give them to the optimizer|make \S+ from \S+\.parameters|(make|give) the optimizer|from the parameters of the model that it is|one of the two from the parameters",
     "freeze parameters": r"\.requires_grad = |freeze after it|switch the flags of",
     "hand the result on": r"^hand the result on",
@@ -235,7 +240,7 @@ class Reader:
         return {key: value for key, value in found.items() if value}
 
     def parts(self, told: Any) -> Iterator[tuple[str, str]]:
-        """Its sentences, each whole: what is shown is cut at eight lines."""
+        """Its sentences, each whole: what is shown is cut at ten lines."""
         yield "tag", told.tag
         for part in ("verdict", "where", "why", "mend"):
             yield part, getattr(told, part)

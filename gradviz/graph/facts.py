@@ -59,6 +59,7 @@ WIPING = frozenset("zero_ fill_ normal_ uniform_ random_ exponential_ bernoulli_
 OVERWRITING = WIPING | {"copy_", "set_", "data"}
 # What gives another name to the memory of a tensor, without its history.
 DETACHED = frozenset({"data", "detach"})
+_WHOLE = ("int", "uint", "bool")  # dtypes without gradients, by how their names start
 
 Site = tuple[tuple[str, int], str, str | None]  # (file, line), function and module of a call
 Key = TypeVar("Key")
@@ -459,6 +460,25 @@ class Facts:
     def real_cuts(self) -> list[Cut]:
         """The cuts that separate a value from what it was made of."""
         return [c for c in self.graph.cuts if c.reason is not CutReason.FLAG_OFF]
+
+    @cached_property
+    def cuts_of_parts(self) -> list[Cut]:
+        """Of a call that returned several tensors, those without a gradient beside others that have
+        one, as the indices of ``max(1)`` beside its values: no cuts of the graph, since what went
+        in is still connected, but cuts for all that is computed from them."""
+        return [cut for call in self.ordinary_calls for cut in self._cuts_of_parts(call)]
+
+    def _cuts_of_parts(self, call: Call) -> Iterator[Cut]:
+        """Yield the results of one call that have no gradient beside others that have one."""
+        tensor = self.graph.tensor
+        tracked = [i for i in call.inputs if tensor[i].requires_grad]
+        if len(call.outputs) < 2 or not tracked:
+            return
+        if not any(tensor[i].requires_grad for i in call.outputs):
+            return
+        for output in call.outputs:
+            if (tensor[output].dtype or "").startswith(_WHOLE):
+                yield Cut(call.id, tracked[0], output, CutReason.NOT_DIFFERENTIABLE)
 
     @cached_property
     def frozen_leaves(self) -> list[Cut]:

@@ -17,6 +17,8 @@ _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
 _FILLING = ("append", "add", "extend", "insert", "appendleft")  # methods of lists, sets and deques
 # arguments that say how a tensor is made, not of what
 _HOW = ("dtype", "device", "layout", "requires_grad", "pin_memory", "memory_format")
+# what copies the numbers of a list of tensors
+_OF_NUMBERS = {"torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.as_tensor"}
 _KEEPER = 100  # the numbers of statements that keep a value stand beyond those of frames
 
 
@@ -216,6 +218,60 @@ def list_filled(code: str) -> str:
     """
     method = _filling(call_alone(code))
     return ast.unparse(method.value) if method else ""
+
+
+class Copied(NamedTuple):
+    """A call that makes a tensor of the numbers of a list.
+
+    Attributes:
+        call: its code.
+        parts: the code of the list.
+    """
+
+    call: str
+    parts: str
+
+
+def list_copied(code: str, *, holds_many: bool) -> Copied | None:
+    """Return the call in a statement that makes a tensor of the numbers of a list of tensors; None
+    where it makes one of something else.
+
+    Args:
+        code: of the statement.
+        holds_many: whether the call was given several tensors: then a variable is a list, too.
+
+    >>> list_copied("m = torch.tensor([a, b]).mean()", holds_many=True)
+    Copied(call='torch.tensor([a, b])', parts='[a, b]')
+    >>> list_copied("m = torch.tensor(losses)", holds_many=True).parts
+    'losses'
+    >>> list_copied("m = torch.tensor(loss)", holds_many=False)
+    >>> list_copied("m = torch.tensor([a, 1.0])", holds_many=False)
+    """
+    calls = (node for node in ast.walk(_parsed(code)) if isinstance(node, ast.Call))
+    for call in calls:
+        is_made = bool(call.args) and ast.unparse(call.func) in _OF_NUMBERS
+        if is_made and _is_of_tensors(call.args[0], holds_many=holds_many):
+            return Copied(ast.unparse(call), ast.unparse(call.args[0]))
+    return None
+
+
+def _is_of_tensors(parts: ast.expr, *, holds_many: bool) -> bool:
+    """Say whether an argument is a list that holds nothing but variables and what is computed."""
+    if isinstance(parts, (ast.Name, ast.Attribute)):
+        return holds_many
+    if isinstance(parts, ast.ListComp):
+        return not _lets_out(parts.elt)
+    is_list = isinstance(parts, (ast.List, ast.Tuple)) and bool(parts.elts)
+    return is_list and not any(map(_lets_out, getattr(parts, "elts", ())))
+
+
+def _lets_out(part: ast.expr) -> bool:
+    """Say whether a part of a list is a number, or a list of its own."""
+    if isinstance(part, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.Starred)):
+        return True
+    called = part.func if isinstance(part, ast.Call) else None
+    name = getattr(called, "attr", getattr(called, "id", ""))
+    return name in ("item", "tolist", "float", "int", "detach")
 
 
 def sum_added_to(code: str) -> str:

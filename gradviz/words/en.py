@@ -787,15 +787,25 @@ MEND = {
     "backward_out": "Where line {line} is meant so, as for validation, {backward} does not belong there: leave it out.",
     "inference_mode": "make this call outside of inference_mode, if it is to learn.",
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
+    # of a call that gives the numbers of entries
+    "index_made": "an index has no gradient: go on with the entries that it picks, entries[index] or F.embedding(index, entries), or with the scores that it was taken from (softmax, cross_entropy).",
     "integer_dtype": "stay in a floating-point dtype on the way to the loss.",
     "copied_out": "stay in torch: no item(), numpy(), torch.tensor(t) or Variable(t) on the way to the loss.",
+    # of a list of tensors of one number each
+    "join_stacked": "torch.stack({parts}) in the place of {call}, which copies numbers: it joins the tensors themselves.",
+    "join_catenated": "torch.cat({parts}) in the place of {call}, which copies numbers: it joins the tensors themselves.",
     "number_taken": "add the tensor itself, without detach() and without item() or numpy().",
     # … by what its statement does with the number
+    "number_argument": "{function}() takes {argument} as a plain number, and no gradient comes to that. Write {instead} in the place of that call: {value} as a tensor, without float(), item() or detach(), and no torch.tensor() around it.",
+    "number_argument_after": "{function}() takes {argument} as a plain number, and no gradient comes to that. Write {first} above it, and {instead} in the place of that call: {value} as a tensor, without float(), item() or detach(), and no torch.tensor() around it.",
+    "number_argument_unknown": "{function}() takes {argument} as a plain number, and no gradient comes to that: write out what it computes with tensors, {value} as one of them, without float(), item() or detach().",
     "stack": "put the tensor itself into {list}, without item(), float() or tolist(), and join the list with torch.stack({list}) or torch.cat({list}), not with torch.tensor.",
     "stack_parts": "stay in torch: torch.stack([…]) of the tensors themselves, without item() or float(), in the place of {made}([…]), which copies numbers.",
     "add_tensors": "add the tensor itself to {total}, without item() or float(), and call backward on that sum: no torch.tensor around it.",
     "no_grad_write": "write outside of no_grad, or build the tensor with torch.stack, cat or where.",
-    "flag_off": "leave requires_grad on until the forward has run.",
+    "flag_off": "leave requires_grad on, until the forward has run, for what is to learn.",
+    # where several lines switched it off: one of them may be right
+    "flag_off_in_one": "leave requires_grad on in that one of these lines whose parameters are to learn, and only there: {lines:list}.",
     "unknown": "use the tensor from before this call.",
     "custom_non_differentiable": "do not mark that output of the Function non-differentiable, and return it as a tensor of its own: not in a list, a dict or an object.",
     # a no_grad that is not the user's own is none that he can leave
@@ -1229,6 +1239,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="A module registers, and an optimizer takes, only the Parameter itself; a result gets no .grad.",
         mend="nn.Parameter(…) around the moved tensor; or keep the Parameter in a module and move that.",
     ),
+    (Cause.MADE_NON_LEAF, "parameters_moved"): Answer(
+        verdict="{name} is no nn.Parameter any more: {function} made it a result of one, and no module or optimizer holds that Parameter.",
+        why="A module registers, and an optimizer takes, only the Parameter itself; a result gets no .grad. Made alike: {others:few}.",
+        mend="nn.Parameter(…) around the moved tensor, of {others:few} too; or keep each Parameter in a module and move that.",
+    ),
     (Cause.MADE_NON_LEAF, "made_a_result"): Answer(
         verdict="{symptom}: {function} made {it} a result; the leaf is its input.",
         why="Its input asked for the gradient before this call, so .grad is kept there, and nothing holds that tensor by this name.",
@@ -1480,12 +1495,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.REQUIRES_GRAD_NON_FLOAT, "raised"): Answer(
         verdict="Only floating point and complex tensors can require grad.",
         why="a derivative needs values that can change by a little; whole numbers and bools cannot.",
-        mend="dtype=torch.float32, or .float() first.",
+        mend="for measured values: dtype=torch.float32, or .float() first. An index (a token, a class) has no gradient: leave requires_grad out there, and ask for that of the entries that it picks.",
     ),
     (Cause.REQUIRES_GRAD_NON_FLOAT, "dtype"): Answer(
         verdict="Only floating point and complex tensors can require grad, and {name} is {dtype}.",
         why="a derivative needs values that can change by a little; whole numbers and bools cannot.",
-        mend="dtype=torch.float32, or .float() first.",
+        mend="if {it} holds measured values: dtype=torch.float32, or .float() first. If it numbers tokens or classes: leave requires_grad out for it, and ask for the gradient of what it picks: e = embedding({it}), e.retain_grad() in the forward, then e.grad.",
     ),
     (Cause.REQUIRES_GRAD_NON_FLOAT, "index"): Answer(
         verdict="Only floating point and complex tensors can require grad, and {name} is {dtype}.",
@@ -1642,6 +1657,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
         mend="give {value} the shape {expected}: zeros where {argument} has no effect, a sum over what was broadcast; or hand in {argument} of shape {got}.",
     ),
+    (Cause.CUSTOM_BACKWARD, "joined"): Answer(
+        verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
+        why="the gradient of a tensor has that tensor's shape, whatever shape the output has; cat() joined its parts end to end.",
+        mend="put the parts as {argument} has them: torch.stack([…], dim=1) in the place of cat() where they are columns, dim=0 where they are rows. view() would mix the columns up.",
+    ),
     (Cause.CUSTOM_BACKWARD, "shape"): Answer(
         verdict="{name}.backward() returned a gradient that does not have the shape of its input.",
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
@@ -1650,7 +1670,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.HOOK_REFUSED, "raised"): Answer(
         verdict="{name:begin} gets no gradient, so no hook and no retain_grad() can be had there.",
         why="it does not require grad.",
-        mend="{it}.requires_grad_() before that, or take the tensor from before it was cut off.",
+        mend="{it}.requires_grad_() before that, and before anything is computed from it; or let what it is made from require grad.",
+    ),
+    (Cause.HOOK_REFUSED, "cut"): Answer(
+        verdict="{name:begin} gets no gradient, so no hook and no retain_grad() can be had there.",
+        why="{maker} made it, and what requires grad ends at {cutter} ({place}).",
+        mend="{mends:sentences}",
     ),
     (Cause.HOOK_REFUSED, "switched_off"): Answer(
         verdict="{name:begin} gets no gradient, so no hook and no retain_grad() can be had there.",
@@ -1660,7 +1685,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.HOOK_REFUSED, "changed"): Answer(
         verdict="A hook returned a gradient of another shape or type than it was given.",
         why="what a hook returns takes the place of the gradient.",
-        mend="return a gradient of the shape and type of the one that the hook is given; or None, which leaves it as it is.",
+        mend="return a gradient of the shape and type of the one that the hook is given, of a module's hook a tuple of these: (grad,); or None, which leaves it as it is.",
     ),
     (Cause.GRADIENT_SHAPE, "raised"): Answer(
         verdict="The gradient that backward was given does not have the shape of what it was called on.",
@@ -2248,8 +2273,14 @@ IN_RAISED = {
     "write_anew": "{anew} in the place of {code}: a new tensor, and the saved one stays as it was.",
     "write_own": "write into a clone: .clone() around what {code} computes, before it is written.",
     "write_own_item": "write into a clone: .clone() behind what {code} computes; or collect the parts in a list and torch.stack() them.",
-    "write_input": "{copied} in {code}: what is saved is a copy then, and the write does not touch it.",
-    "write_input_item": "collect the parts in a list and torch.stack() them; or {copied} in {code}: what is saved is a copy then.",
+    "write_input": "{copied} in {n:|each of }{codes:few}: what is saved is a copy then, and the write does not touch it.",
+    "write_input_item": "collect the parts in a list and torch.stack() them; or {copied} in {n:|each of }{codes:few}: what is saved is a copy then.",
+    "write_collected": "collect the parts in a list and torch.stack() them, in the place of a tensor that is written item by item.",
+    "write_item_or": "{collected}; or {above}",
+    "copy_above": "{name} = {name}.clone() above {code}: what was saved stays as it was.",
+    "copy_of": "a clone() of {name}",
+    "frozen_line": "{place} ({names:few})",
+    "leaf_of_its_own": "Or, where its own gradient is enough: {it}.requires_grad_() before that, and before anything is computed from it.",
     # calls and nodes
     "sum_of_losses": "one backward of the sum of both losses",
     "call": "the call",
@@ -2857,6 +2888,7 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
 IN_LOSSES = {
     # of a backward on a leaf
     "leaf_root": "{loss} is a leaf, so its backward comes to nothing behind it: {code} ({place}) makes it one, which only silences torch's error.",
+    "leaf_root_out": "leave {code} ({place}) out too, which makes a leaf of {loss} and only silences torch's error.",
     "leaf_root_unknown": "{loss} is a leaf, so its backward comes to nothing behind it.",
     "not_alone": "{first} That alone gives no gradient yet: {second}",
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
@@ -2864,6 +2896,8 @@ IN_LOSSES = {
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value only: {values:list}. No gradient{of} comes back through {n:it|them} to {leaves:few}. If that is wanted: {mend}",
     "leave_out": "leave {cutters:list} out there.",
+    "data_given": "{mends:list}: .data takes numbers only.",
+    "read_instead": "keep {value} in a variable, and read that in the place of {target}",
     "sample": "sample()",
     "values_of": " of {parts:list}",
     "dropout_kept": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. If that is an evaluation: {module}.eval() before it.",

@@ -32,7 +32,7 @@ def recorded(steps: int = 30) -> gv.Recording:
 
 @pytest.mark.parametrize("words", [1, 20, 90, 400])
 @pytest.mark.parametrize("more", [0, 1, 12])
-def test_it_never_takes_more_than_eight_lines(words: int, more: int) -> None:
+def test_it_never_takes_more_than_ten_lines(words: int, more: int) -> None:
     text = " ".join(["word"] * words)
     told = Explanation(
         Cause.CUT,

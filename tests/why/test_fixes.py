@@ -1001,6 +1001,23 @@ x.requires_grad_()
     ("dtype=torch.float32", "[1, 2]", "[1, 2], dtype=torch.float32"),
     (".float() first", "[1, 2])", "[1, 2]).float()"),
 )
+TOKENS = """
+table, tokens, e = nn.Embedding(9, 2), torch.tensor([1, 2]), None
+tokens.requires_grad = True
+e = table(tokens)
+e.sum().backward()
+"""
+fix(
+    "requires_grad_non_float/dtype",
+    "",
+    "e is not None and e.grad is not None",
+    TOKENS,
+    (
+        "leave requires_grad out for it, and ask for the gradient of what it picks",
+        "tokens.requires_grad = True\ne = table(tokens)",
+        "e = table(tokens)\ne.retain_grad()",
+    ),
+)
 fix_of_error(
     "requires_grad_non_float/raised",
     """
@@ -1135,15 +1152,244 @@ fix_of_error(
     FUNCTION.replace("RETURNED", "tuple([torch.ones(3), None])"),
     ("of the input's shape", "torch.ones(3), None", "g * ctx.factor, None"),
 )
-fix_of_error(
-    "hook_refused/raised",
+fix(
+    "hook_refused/cut",
+    "",
+    "h.grad is not None",
     """
 w = torch.ones(2, requires_grad=True)
-h = w.detach()
-h.register_hook(print)
+h = w.detach() * 2
+h.retain_grad()
+h.sum().backward()
 """,
-    ("h.requires_grad_() before", "h.register", "h.requires_grad_()\nh.register"),
-    ("from before it was cut off", "h.register", "w.register"),
+    ("leave detach() out", "w.detach()", "w"),
+    ("h.requires_grad_() before that", "h.retain", "h.requires_grad_()\nh.retain"),
+)
+fix(
+    "hook_refused/raised",
+    "",
+    "h.grad is not None",
+    """
+w = torch.ones(2)
+h = w * 2
+h.retain_grad()
+h.sum().backward()
+""",
+    ("h.requires_grad_() before that", "h.retain", "h.requires_grad_()\nh.retain"),
+    ("let what it is made from require grad", "torch.ones(2)", "torch.ones(2, requires_grad=True)"),
+)
+CHOSEN_CODES = """
+codes, enc = nn.Parameter(torch.randn(4, 2)), nn.Linear(3, 2)
+z = enc(torch.ones(5, 3))
+z_q = torch.cdist(z, codes).min(1)[1].float()
+z_q.retain_grad()
+z_q.sum().backward()
+"""
+fix(
+    "hook_refused/cut",
+    "",
+    "z_q.grad is not None and codes.grad is not None",
+    CHOSEN_CODES,
+    ("entries[index]", "codes).min(1)[1].float()", "codes).min(1)[1]\nz_q = codes[z_q]"),
+    ("the scores that it was taken from", ".min(1)[1].float()", ".softmax(1) @ codes"),
+    cut="index_made",
+)
+fix(
+    "no_grad_fn/cut",
+    "",
+    "net.weight.grad is not None",
+    """
+net = nn.Linear(3, 4)
+label = net(torch.ones(2, 3)).max(1)[1].float()
+loss = (label - 1).pow(2).mean()
+loss.backward()
+""",
+    (
+        "the scores that it was taken from (softmax, cross_entropy)",
+        "label = net(torch.ones(2, 3)).max(1)[1].float()\nloss = (label - 1).pow(2).mean()",
+        "loss = F.cross_entropy(net(torch.ones(2, 3)), torch.tensor([1, 1]))",
+    ),
+    cut="index_made",
+)
+fix(
+    "custom_backward/joined",
+    "",
+    "x.grad.equal(torch.tensor([[-1.0, 1.0]] * 3))",
+    """
+class Difference(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return (x[:, 1] - x[:, 0]).sum()
+    @staticmethod
+    def backward(ctx, grad):
+        ones = grad * torch.ones(3)
+        both = torch.cat([-ones, ones])
+        return both
+x = torch.ones(3, 2, requires_grad=True)
+x.grad = torch.zeros(3, 2)
+Difference.apply(x).backward()
+""",
+    (
+        "torch.stack([…], dim=1) in the place of cat() where they are columns",
+        "torch.cat([-ones, ones])",
+        "torch.stack([-ones, ones], dim=1)",
+    ),
+)
+fix_of_error(
+    "hook_refused/changed",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+def hook(module, grad_input, grad_output):
+    return grad_input[0] * 2
+net[1].register_full_backward_hook(hook)
+net(torch.ones(1, 2)).sum().backward()
+""",
+    ("of a module's hook a tuple of these: (grad,)", "grad_input[0] * 2", "(grad_input[0] * 2,)"),
+)
+JOINED = """
+net, losses = nn.Linear(3, 1), []
+for x in torch.eye(3):
+    losses.append(net(x).squeeze())
+extra = nn.Linear(1, 1)(torch.ones(1)).sum()
+loss = torch.tensor(losses).mean() + extra
+loss.backward()
+"""
+fix(
+    "rebuilt_from_value/severed",
+    "net",
+    "net.weight.grad is not None",
+    JOINED,
+    ("torch.stack(losses) in the place of torch.tensor(losses)", "torch.tensor(", "torch.stack("),
+    cut="join_stacked",
+)
+fix(
+    "rebuilt_from_value/severed",
+    "net",
+    "net.weight.grad is not None",
+    JOINED.replace(".squeeze()", ""),
+    ("torch.cat(losses) in the place of torch.tensor(losses)", "torch.tensor(", "torch.cat("),
+    cut="join_catenated",
+)
+FROZEN_IN_PARTS = """
+net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+for p in net[0].parameters():
+    p.requires_grad = False
+for p in net[1].parameters():
+    p.requires_grad = False
+loss = net(torch.ones(2, 3)).mean()
+loss.backward()
+"""
+fix(
+    "no_grad_fn/cut",
+    "",
+    "net[1].weight.grad is not None and net[0].weight.grad is None",
+    FROZEN_IN_PARTS,
+    (
+        "in that one of these lines whose parameters are to learn, and only there",
+        "net[1].parameters():\n    p.requires_grad = False",
+        "net[1].parameters():\n    p.requires_grad = True",
+    ),
+    cut="flag_off_in_one",
+)
+fix(
+    "made_non_leaf/parameters_moved",
+    "net.factor",
+    "net.factor.grad is not None and net.shift.grad is not None",
+    """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+        self.factor = nn.Parameter(torch.ones(1)).to(torch.float64)
+        self.shift = nn.Parameter(torch.zeros(1)).to(torch.float64)
+    def forward(self, x):
+        return self.layer(x).double() * self.factor + self.shift
+net = Scale()
+net(torch.ones(4, 3)).mean().backward()
+""",
+    (
+        "nn.Parameter(…) around the moved tensor, of self.shift (line 6) too",
+        "nn.Parameter(torch.ones(1)).to(torch.float64)",
+        "nn.Parameter(torch.ones(1).to(torch.float64))",
+        "nn.Parameter(torch.zeros(1)).to(torch.float64)",
+        "nn.Parameter(torch.zeros(1).to(torch.float64))",
+    ),
+)
+SLOPE = """
+w, v, x = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1)), torch.tensor([-1.0, 2.0])
+x = x * v
+y = F.leaky_relu(x, negative_slope=float(w))
+loss = y.sum()
+loss.backward()
+print(w.item())
+"""
+fix(
+    "rebuilt_from_value/left_torch",
+    "w",
+    "w.grad is not None and w.grad.item() == -1",
+    SLOPE,
+    (
+        "Write torch.where(x > 0, x, w * x) in the place of that call",
+        "F.leaky_relu(x, negative_slope=float(w))",
+        "torch.where(x > 0, x, w * x)",
+    ),
+    cut="number_argument",
+)
+fix(
+    "rebuilt_from_value/left_torch",
+    "w",
+    "w.grad is not None and w.grad.item() == -1",
+    SLOPE.replace(
+        "y = F.leaky_relu(x, negative_slope=float(w))", "s = w.item()\ny = F.leaky_relu(x * 1, s)"
+    ),
+    (
+        "Write h = x * 1 above it, and torch.where(h > 0, h, s * h) in the place of that call",
+        "s = w.item()\ny = F.leaky_relu(x * 1, s)",
+        "s, h = w, x * 1\ny = torch.where(h > 0, h, s * h)",
+    ),
+    cut="number_argument_after",
+)
+fix(
+    "rebuilt_from_value/left_torch",
+    "w",
+    "w.grad is not None",
+    SLOPE.replace(
+        "F.leaky_relu(x, negative_slope=float(w))", "F.huber_loss(x, x + 3, delta=w.item())"
+    ),
+    (
+        "write out what it computes with tensors, w as one of them",
+        "F.huber_loss(x, x + 3, delta=w.item())",
+        "w * (x - x - 3).abs() - 0.5 * w**2",
+    ),
+    cut="number_argument_unknown",
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+w = torch.ones(3, requires_grad=True)
+h = w.exp()
+loss = (h * w).sum()
+h[0] = 1
+(loss + h.sum()).backward()
+""",
+    ("h = h.clone() above h[0] = 1", "h[0]", "h = h.clone()\nh[0]"),
+    ("collect the parts in a list", "h[0] = 1", "h = torch.stack([torch.tensor(1.0), *h[1:]])"),
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+w, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+h = w + 1
+one = (h * v).sum()
+two = (h * v.exp()).sum()
+h[0] = 1
+(one + two + h.sum()).backward()
+""",
+    (
+        "h.clone() in each of h * v (program.py line 3) and h * v.exp() (program.py line 4)",
+        "h * v",
+        "h.clone() * v",
+    ),
 )
 fix_of_error(
     "hook_refused/changed",

@@ -138,6 +138,21 @@ LEARNT3 = {
         "q747": ("healthy", "net.train() (cell [1] line 29) puts them back"),
         "q749": ("non_leaf_in_optimizer", "Where cell [1] line 16"),
     },
+    "real_blind10": {
+        "t010": ("healthy", "and read that in the place of self.mask"),
+        "t013": ("never_tracked", "data['data'].requires_grad_() before"),
+        "t016": ("rebuilt_from_value", "torch.where(x > 0, x, self.weight * x)"),
+        "t023": ("cut", "(cell [1] line 41) out too"),
+        "t027": ("modified_in_place", "in the place of a tensor that is written item by item"),
+        "t029": ("made_non_leaf", "of self.similarity_bias (line 27) too"),
+        "t030": ("hook_refused", "go on with the entries that it picks"),
+        "t031": ("no_grad_fn", "in that one of these lines whose parameters are to learn"),
+        "t035": ("custom_backward", "torch.stack([…], dim=1) in the place of cat()"),
+        "t040": ("requires_grad_non_float", "ask for the gradient of what it picks"),
+    },
+    "real_blind9": {
+        "s035": ("no_grad_fn", "in that one of these lines whose parameters are to learn"),
+    },
     "real_learn8/healthy": {
         "q1153": ("batch_norm_moves", "[observed]"),
         "q1156": ("first_order", "[observed]"),
@@ -145,6 +160,9 @@ LEARNT3 = {
         "q1177": ("branch_not_taken", "[observed]"),
         "q1178": ("healthy", "31 of 31 trainable parameters had a gradient"),
         "q1179": ("no_backward_yet", "[observed]"),
+    },
+    "real_blind7": {
+        "q803": ("cut", "1 + (means_coef - 1) * torch.linspace(0, 1, 8)"),
     },
     "real_blind7/healthy": {
         "q863": ("first_order", "[observed]"),

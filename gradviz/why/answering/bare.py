@@ -354,6 +354,8 @@ def _of_looked(bare: Bare) -> Explanation | None:
         bare = bare._replace(recording=None)
     others = () if bare.recording is not None else bare.losses
     named = _by_path(bare, odd) if bare.error is not None else bare
+    odd, written = _last_of_code(bare, odd)
+    words |= written
     told = named.ask(*odd, *others, grads=odd, names={**words, **bare.models})
     if told is None or (told.cause.level is Level.FINE and not _is_frozen_unsaid(told)):
         return None
@@ -378,6 +380,40 @@ def _objects_of_none(graph: Graph) -> set[int]:
     returned = [row for b in graph.backwards for row in b.returned]
     got = {graph.tensor[i].object_id for i, gradient in returned if gradient is not None}
     return {graph.tensor[i].object_id for i, gradient in returned if gradient is None} - got
+
+
+def _last_of_code(bare: Bare, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return some tensors, of those that one code read the ``.grad`` of only the last: that is what
+    the code means now; and the last ones that have no name, by that code."""
+    kept, words = {id(t): t for t in tensors}, dict[str, Any]()
+    for code, same in _by_code(bare, tensors).items():
+        meant = bare.names.get(code)
+        last = same[-1] if meant is None else meant
+        if id(last) not in kept:
+            continue
+        words |= {} if code in bare.names else {code: last}
+        for tensor in same:
+            if tensor is not last:
+                del kept[id(tensor)]
+    return [*kept.values()], words
+
+
+def _by_code(bare: Bare, tensors: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return those of some tensors that have no name, by the code that read their ``.grad``:
+    ``batch['image']``."""
+    if bare.recording is None:
+        return {}
+    of_models = {id(p) for model in bare.models.values() for p in parameters_of(model)}
+    named = of_models | set(map(id, bare.names.values()))
+    wanted, found = {id(t) for t in tensors} - named, dict[str, list[Any]]()
+    for tensor, look in bare.recording.looked_at():
+        node: Any = locate(look.code, look.lasti).node
+        state = bare.recording.find(tensor)
+        has_name = state is not None and bool(state.name)
+        if id(tensor) in wanted and not has_name and isinstance(node, ast.Attribute):
+            wanted.remove(id(tensor))
+            found.setdefault(ast.unparse(node.value), []).append(tensor)
+    return found
 
 
 def _has_at_hand(recording: Recorded, tensors: Sequence[Any]) -> bool:

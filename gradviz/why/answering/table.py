@@ -179,6 +179,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, about_an_input.reduced_too_early, of(Cause.NOT_SCALAR)),
     Rule(ERROR, RAISED, about_an_input.not_a_float, of(Cause.REQUIRES_GRAD_NON_FLOAT)),
     Rule(ERROR, RAISED, about_an_input.made_without_history, of(Cause.HOOK_REFUSED)),
+    Rule(ERROR, RAISED, about_an_input.made_after_a_cut, of(Cause.HOOK_REFUSED)),
     Rule(ERROR, RAISED, about_an_input.about_an_input),
     Rule(ERROR, RAISED, about_an_input.unknown),
     # --- one tensor has a gradient ----------------------------------------------------------------

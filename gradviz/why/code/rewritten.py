@@ -42,6 +42,19 @@ def out_of_place(code: str) -> str:
     return ast.unparse(statement)
 
 
+def data_given(code: str) -> tuple[str, str] | None:
+    """Return what a statement gives the ``.data`` of, and what it gives; None of other statements.
+
+    >>> data_given("self.mask.data = gate(s)"), data_given("y = x.data"), data_given("x.data += 1")
+    (('self.mask', 'gate(s)'), None, None)
+    """
+    statement = _parsed(code)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Attribute) or target.attr != "data":
+        return None
+    return ast.unparse(target.value), ast.unparse(statement.value)
+
+
 def _parsed(code: str) -> Any:
     """Return the syntax node of one statement; None where the code cannot be read: it was cut."""
     try:

@@ -16,6 +16,9 @@ from gradviz.words.words import Words
 
 MOST = 2  # further obstacles that are told
 _INDEXING = frozenset("gather index_select take take_along_dim embedding scatter".split())
+_GIVING_INDICES = frozenset(
+    "argmax argmin argsort max min topk sort kthvalue mode median cummax cummin".split()
+)
 _OF_CLASSES = frozenset("cross_entropy nll_loss".split())
 _COMPARING = {"gt", "ge", "lt", "le", "__gt__", "__ge__", "__lt__", "__le__", "greater", "less"}
 _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
@@ -87,6 +90,8 @@ def fix_alone(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of one call that cuts, whatever else stands in the way."""
     if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
         return _mask_mend(cut, graph) or say("mend.index")
+    if cut.reason in _DISCRETE and graph.call[cut.call_id].function in _GIVING_INDICES:
+        return say("mend.index_made")
     return repair(cut, graph)
 
 

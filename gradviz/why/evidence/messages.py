@@ -14,7 +14,8 @@ from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import cuts_of_checkpoint, in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Graph
-from gradviz.words.speech import say
+from gradviz.names.frames import list_copied
+from gradviz.words.speech import Code, say
 
 # characters that are read at either end of a message: a worker's traceback can be long
 MOST = 50_000
@@ -111,10 +112,27 @@ def repair(cut: Cut, graph: Graph) -> str:
         return say("mend.data_set")
     if in_sample(cut, graph):
         return say("mend.sample")
+    if cut.reason is CutReason.COPIED_OUT and (joined := _joined(graph.call[cut.call_id], graph)):
+        return joined
     source = graph.call[cut.call_id].source
     if cut.reason is CutReason.NO_GRAD and source is not None and source.off is not None:
         return say("mend.no_grad_at", line=source.off)
     return usual_repair(cut.reason)
+
+
+def _joined(call: Call, graph: Graph) -> str:
+    """Say how the tensors of a list are joined whose numbers a call copied; "" of another call."""
+    shapes = {graph.tensor[i].shape for i in call.inputs}
+    if not shapes <= {(), (1,)} or len(shapes) != 1:
+        return ""
+    copied = list_copied(code_of(call), holds_many=len(call.inputs) > 1)
+    if copied is None:
+        return ""
+    return say(
+        "mend.join_stacked" if shapes == {()} else "mend.join_catenated",
+        call=Code(copied.call),
+        parts=Code(copied.parts),
+    )
 
 
 def usual_repair(reason: CutReason) -> str:

@@ -34,6 +34,7 @@ SYMPTOMS = {
     "nan": Symptom.NAN,
     "some": Symptom.SOME,
 }
+FEW = 3  # passes of one line that are looked at
 Slot = tuple[int, int]  # an edge: the node that it leaves, and which of that node's
 
 
@@ -261,10 +262,29 @@ class Paths:
 
     def back_by_code(self, cuts: Iterable[Cut]) -> WayBack | None:
         """Return the call on the way to the loss whose code uses the number."""
-        calls = (self.graph.call[cut.call_id] for cut in cuts if cut.output_id is None)
-        readers = (self.reader_of(call) for call in calls)
-        reader = next((call for call in readers if call), None)
-        return reader and WayBack(Sure.PROVEN, self.words.code(reader), reader.outputs)
+        cuts = [*cuts]
+        copying = [self.graph.call[cut.call_id] for cut in cuts if cut.output_id is None]
+        readers = ((gone, self.reader_of(gone)) for gone in copying)
+        found = next(((gone, reader) for gone, reader in readers if reader), None)
+        if found is None:
+            return None
+        gone, reader = found
+        used = {site_of(gone), *self._sites_used(copying)}
+        calls = self.graph.call
+        let_out = [c for c in cuts if c.output_id is not None or site_of(calls[c.call_id]) in used]
+        return WayBack(Sure.PROVEN, self.words.code(reader), reader.outputs, tuple(let_out))
+
+    def _sites_used(self, copying: Iterable[Call]) -> set[object]:
+        """Return where calls stand whose number goes into the loss, in one of their first or last
+        passes: what is copied out elsewhere is printed or kept."""
+        by_site: dict[object, list[Call]] = {}
+        for call in copying:
+            by_site.setdefault(site_of(call), []).append(call)
+        return {
+            site
+            for site, same in by_site.items()
+            if any(map(self.reader_of, [*same[:FEW], *same[-FEW:]]))
+        }
 
     def back_by_memory(self, cuts: Iterable[Cut], unmade: Sequence[Tensor]) -> WayBack | None:
         """Return the tensor that no call returned, in the memory of what was cut off."""

@@ -21,7 +21,9 @@ from gradviz.words.plain import visible
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words, reason_of
 
-LINES = 8  # lines of one explanation
+LINES = 10  # lines of one explanation
+PART = 3  # lines of one of its parts
+MEND = 5  # of what to write instead: that is of no use when it is cut short
 ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
@@ -41,7 +43,7 @@ class Explanation(NamedTuple):
     """What is wrong with a gradient, or that nothing is. Plain data: holds no tensor, no node, no
     traceback.
 
-    ``str()`` is a paragraph of at most eight lines; in a notebook the picture of what it points at
+    ``str()`` is a paragraph of at most ten lines; in a notebook the picture of what it points at
     stands below.
 
     Attributes:
@@ -132,7 +134,10 @@ class Explanation(NamedTuple):
             first.append("")
         first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
         first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
-        rest = [_wrapped(text, f"  {title:<7} ", 3) for title, text in self._parts()]
+        most = {say("explanation.mend"): MEND}
+        rest = [
+            _wrapped(text, f"  {title:<7} ", most.get(title, PART)) for title, text in self._parts()
+        ]
         if is_account:
             beside = (_hanging(line) for line in self.told_beside)
             more = [line for lines in beside for line in lines]

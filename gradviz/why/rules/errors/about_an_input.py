@@ -11,14 +11,15 @@ from typing import Any
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Tensor
+from gradviz.graph.records import Call, CutReason, Tensor
 from gradviz.why.code.reading import LOOKS
 from gradviz.why.code.rewritten import out_of_place, reduced_whole, written_by_index
-from gradviz.why.evidence.fixes import is_label
+from gradviz.why.evidence.fixes import fix_of, is_label
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation, at_a_word
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say
+from gradviz.words.words import reason_of
 
 UNNAMED = "(…)"  # stands for the code of a tensor that has no name
 ERROR = 160  # characters of an error that is not known
@@ -199,6 +200,32 @@ def made_without_history(failure: Failure) -> Explanation | None:
         tensors=[tensor],
         off=failure.words.where(off),
         maker=failure.written(maker),
+        **fields(failure, tensor, None),
+    )
+
+
+def made_after_a_cut(failure: Failure) -> Explanation | None:
+    """Tell of a hook at a tensor to which no gradient comes, as what it was computed from was cut
+    off."""
+    tensor = blamed(failure, Cause.HOOK_REFUSED)
+    maker = failure.facts.maker.get(tensor.id) if tensor else None
+    cuts = [c for c in failure.nearest_cuts_behind(tensor) if c.reason is not CutReason.FLAG_OFF]
+    if tensor is None or maker is None or not cuts:
+        return None
+    calls = [failure.graph.call[cut.call_id] for cut in cuts]
+    mends = [fix_of(cuts[-1], failure.graph, [tensor.id])]
+    if cuts[-1].reason in (CutReason.DETACH, CutReason.DATA):
+        mends.append(say("raised.leaf_of_its_own", it=failure.in_code(tensor)))
+    return failure.answer(
+        Cause.HOOK_REFUSED,
+        "cut",
+        calls=[*calls, failure.call],
+        tensors=[tensor],
+        cuts=cuts,
+        maker=failure.written(maker),
+        cutter=reason_of(cuts[-1]),
+        place=failure.words.where(calls[-1]),
+        mends=mends,
         **fields(failure, tensor, None),
     )
 

@@ -4,6 +4,7 @@ written. Knows no torch."""
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -118,7 +119,7 @@ def _of_another_shape(
         )
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
-        "shape_of",
+        "joined" if _is_joined(written, value, told[2], told[3]) else "shape_of",
         calls=[*map(call_at, written.begins(value) or written.ends), applied],
         also_at=map(call_at, written.ends),
         nodes=nodes,
@@ -128,6 +129,15 @@ def _of_another_shape(
         got=told[2],
         expected=told[3],
     )
+
+
+def _is_joined(written: Written, value: str, got: str, expected: str) -> bool:
+    """Say whether a gradient has as many numbers as its input, in one row: parts of it were joined
+    end to end, and no other shape of the whole puts each number in its place."""
+    had, wanted = ([int(n) for n in re.findall(r"\d+", shape)] for shape in (got, expected))
+    code = " ".join(place.code or "" for place in written.begins(value)) or value
+    is_row = len(had) == 1 and len(wanted) == 2 and min(wanted) > 1
+    return is_row and had[0] == math.prod(wanted) and "cat(" in code
 
 
 def backward_of(statements: Statements | None, name: str) -> Written | None:

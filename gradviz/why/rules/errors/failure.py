@@ -252,10 +252,15 @@ class Failure:
     @cached_property
     def nearest_cuts(self) -> list[Cut]:
         """The cuts behind the root, without those behind another cut."""
-        if self.root is None:
+        return self.nearest_cuts_behind(self.root)
+
+    def nearest_cuts_behind(self, tensor: Tensor | None) -> list[Cut]:
+        """Return the cuts behind a tensor, without those behind another cut."""
+        if tensor is None:
             return []
-        near = self.facts.ancestors([self.root.id], {c.output_id for c in self.graph.cuts})
-        return [c for c in self.graph.cuts if c.output_id in near]
+        cuts = [*self.graph.cuts, *self.facts.cuts_of_parts]
+        near = self.facts.ancestors([tensor.id], {c.output_id for c in cuts})
+        return [c for c in cuts if c.output_id in near]
 
     @cached_property
     def behind_root(self) -> set[int]:

@@ -514,15 +514,74 @@ def mend_of_write(
     maker = failure.maker(node)
     if maker is None or len(saved) != 1:
         return say("mend.write_unseen")
-    is_its_own = saved[0].object_id in {failure.graph.tensor[i].object_id for i in maker.outputs}
+    return _mend_for_savers(failure, call, maker, saved[0])
+
+
+def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -> str:
+    """Say what to write where nothing can be computed anew: by how many calls saved what is
+    written, and whether one of them made it."""
     is_item = call.function == "__setitem__"
-    if is_its_own:
+    savers = savers_of(failure, saved) or [maker]
+    made_by_one = [one for one in savers if not _was_given(failure, one, saved)]
+    if len(savers) > 1 and made_by_one:
+        return _mend_for_all(failure, call, saved)
+    if made_by_one:
         return say(
             "raised.write_own_item" if is_item else "raised.write_own", code=failure.code(maker)
         )
-    copied = Code(f"{failure.in_code(saved[0])}.clone()")
+    named = [failure.written(one) for one in savers] if savers[1:] else [failure.code(savers[0])]
     return say(
         "raised.write_input_item" if is_item else "raised.write_input",
-        copied=copied,
-        code=failure.code(maker),
+        copied=_copied(failure, saved, savers),
+        codes=named,
+        n=len(savers),
     )
+
+
+def _mend_for_all(failure: Failure, call: Call, saved: Tensor) -> str:
+    """Say what to write where several calls saved what is written, one of them as its own result:
+    a name of its own for a copy leaves all of them as they are."""
+    name, collected = saved.code_name or "", say("raised.write_collected")
+    is_named = all(part.isidentifier() for part in name.split("."))
+    if not is_named or not _mentions(code_of(call), name):
+        return collected if call.function == "__setitem__" else say("mend.write_unseen")
+    above = say("raised.copy_above", name=Code(name), code=failure.code(call))
+    if call.function != "__setitem__":
+        return above
+    return say("raised.write_item_or", collected=collected.rstrip("."), above=above)
+
+
+def savers_of(failure: Failure, saved: Tensor) -> list[Call]:
+    """Return the calls behind this loss that saved a tensor and find it written since, one for each
+    line: a copy for one of them leaves the others as they are."""
+    met = failure.facts.reachable(failure.run.roots) if failure.run else set()
+    tensor, found = failure.graph.tensor, dict[object, Call]()
+    for node in (node for node in failure.graph.nodes if node.id in met):
+        stale = [
+            tensor[one.tensor_id]
+            for one in node.saved
+            if one.state is SavedState.STALE and one.tensor_id is not None
+        ]
+        maker = failure.maker(node)
+        if maker is not None and any(t.object_id == saved.object_id for t in stale):
+            found.setdefault(site_of(maker), maker)
+    return [*found.values()]
+
+
+def _was_given(failure: Failure, call: Call, saved: Tensor) -> bool:
+    """Say whether a call was given what it saved: of what it made itself no copy can be handed
+    in."""
+    return saved.object_id in {failure.graph.tensor[i].object_id for i in call.inputs}
+
+
+def _copied(failure: Failure, saved: Tensor, readers: list[Call]) -> str:
+    """Return what to write for a saved tensor where it goes in; what it is there, where those lines
+    do not call it by its name."""
+    name = failure.in_code(saved)
+    named = all(_mentions(code_of(call), name) for call in readers)
+    return Code(f"{name}.clone()") if named else say("raised.copy_of", name=failure.name(saved))
+
+
+def _mentions(code: str, name: str) -> bool:
+    """Say whether code reads a variable or an attribute by its name."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None

@@ -25,6 +25,7 @@ from gradviz.why.evidence.messages import (
     usual_repair,
 )
 from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import BLOCKS, Explanation
 from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
@@ -155,9 +156,12 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
     """Say what to write instead of each cut; and where gradients are off around the backward too,
     that it may be the one that does not belong there."""
     root = failure.root
-    mends = [
+    freezing = _lines_freezing(failure, cuts)
+    in_one = [say("mend.flag_off_in_one", lines=freezing)] if len(freezing) > 1 else []
+    others = [c for c in cuts if not in_one or c.reason is not CutReason.FLAG_OFF]
+    mends = in_one + [
         _mend_of_switch(failure, c) or fix_of(c, failure.graph, [root.id] if root else ())
-        for c in cuts
+        for c in others
     ]
     sources = (failure.graph.call[c.call_id].source for c in cuts if c.reason in BLOCKS)
     lines = {source.off for source in sources if source is not None} - {None}
@@ -167,6 +171,19 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
             say("mend.backward_out", line=here.off, backward=failure.written(failure.call))
         )
     return list(dict.fromkeys(mends))
+
+
+def _lines_freezing(failure: Failure, cuts: list[Cut]) -> list[str]:
+    """Return the lines that switched requires_grad off, each with what it froze."""
+    frozen: dict[str, list[Tensor]] = {}
+    for cut in cuts:
+        if cut.reason is CutReason.FLAG_OFF:
+            place = failure.words.where(failure.graph.call[cut.call_id])
+            frozen.setdefault(place, []).append(failure.graph.tensor[cut.input_id])
+    return [
+        say("raised.frozen_line", place=place, names=[pattern(failure.names(tensors))])
+        for place, tensors in frozen.items()
+    ]
 
 
 def _mend_of_switch(failure: Failure, cut: Cut) -> str:

@@ -55,11 +55,19 @@ def not_asking(gradients: Gradients, asked: Asked) -> Explanation:
         else "in_module"
         if is_in_module(gradients, asked)
         else ("not_held" if is_left_out(gradients, asked) else "not_asking"),
-        calls=gradients.calls_of_cuts(last_off),
+        calls=gradients.calls_of_cuts(last_off) or made_by(gradients, asked),
         cuts=last_off,
         dtype=dtype,
         made=say("gradient.made_unseen") if maker_unseen else "",
     )
+
+
+def made_by(gradients: Gradients, asked: Asked) -> list[Call]:
+    """Return the call that made a tensor of the program's own: there it can ask for a gradient. A
+    parameter is made by its layer."""
+    states = [] if asked.parameter else gradients.states(asked)
+    maker = gradients.facts.first_maker.get(states[0].object_id) if states else None
+    return [maker] if maker else []
 
 
 def is_in_module(gradients: Gradients, asked: Asked) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Cut, CutReason
-from gradviz.names.frames import frames, list_filled, sum_added_to
+from gradviz.names.frames import frames, list_filled, names_in, sum_added_to
+from gradviz.why.code.number_arguments import NumberArgument, number_argument
 from gradviz.why.evidence.fixes import fix_alone, fix_of
 from gradviz.why.evidence.messages import usual_repair
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 # calls whose result is no tensor of torch's
 OUT = ("item", "numpy", "tolist")
@@ -55,7 +57,8 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         sure=way_back.sure,
         what=way_back.what,
         code=gradients.words.code(calls[-1]),
-        mend=mends_on_the_way_out(gradients, cuts),
+        mend=_mend_of_reader(gradients, cuts[-1], way_back.tensor_ids)
+        or mends_on_the_way_out(gradients, cuts),
     )
 
 
@@ -86,6 +89,31 @@ def _mend_of_copy(gradients: Gradients, cut: Cut) -> str:
     return usual_repair(CutReason.COPIED_OUT)
 
 
+def _mend_of_reader(gradients: Gradients, cut: Cut, tensor_ids: Iterable[int]) -> str:
+    """Say what to compute in the place of the call that took a number, where it takes nothing else
+    there; "" where it is not such a call."""
+    if cut.reason is not CutReason.COPIED_OUT:
+        return ""
+    gone = gradients.graph.call[cut.call_id]
+    readers = (gradients.facts.maker.get(i) for i in tensor_ids)
+    kept = next((name for frame in frames(gone)[:1] for name in names_in(frame.code)[0]), "")
+    codes = [code_of(reader) for reader in readers if reader]
+    codes += [frame.code for frame in frames(gone)[:1]]
+    number = next(filter(None, (number_argument(code, kept) for code in codes)), None)
+    return _mend_of_number(number) if number else ""
+
+
+def _mend_of_number(number: NumberArgument) -> str:
+    """Say what to compute in the place of a call that takes a plain number only."""
+    known = {"function": number.function, "argument": number.argument, "value": Code(number.value)}
+    if not number.instead:
+        return say("mend.number_argument_unknown", **known)
+    if number.first:
+        first, instead = Code(number.first), Code(number.instead)
+        return say("mend.number_argument_after", first=first, instead=instead, **known)
+    return say("mend.number_argument", instead=Code(number.instead), **known)
+
+
 def mend_of_end(gradients: Gradients, cut: Cut) -> str:
     """Say what to write instead of a cut, and of what takes its result out of torch then."""
     first = fix_of(cut, gradients.graph, gradients.flow.losses)
@@ -94,6 +122,8 @@ def mend_of_end(gradients: Gradients, cut: Cut) -> str:
     taken = [o for o in OUT if code and under and f"{code}.{o}(" in under[0].code]
     if not taken or cut.reason is CutReason.COPIED_OUT:
         return first
+    if number := number_argument(under[0].code):
+        return _mend_of_number(number)
     place, mend = gradients.words.where(call), usual_repair(CutReason.COPIED_OUT)
     return say("mend.in_series", first=first, others=[say("mend.at", place=place, mend=mend)])
 

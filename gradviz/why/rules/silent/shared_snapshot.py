@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import (
-    Tensor,
-    Wrote,
-)
+from gradviz.graph.records import Source, Tensor, Wrote
+from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
+
+FEW = 3  # statements that keep a state
 
 
 def snapshots(asked: Silent) -> Iterator[Explanation]:
@@ -57,7 +58,24 @@ def follows(asked: Silent, name: str, tensor: torch.Tensor) -> Explanation | Non
     weight = parameter_sharing(asked, tensor)
     if weight is None or any(tensor is p for p in asked.parameters.values()):
         return None
-    return asked.answer(Cause.SHARED_SNAPSHOT, "shares", subject=name, weight=weight)
+    return asked.answer(
+        Cause.SHARED_SNAPSHOT,
+        "shares",
+        subject=name,
+        weight=weight,
+        statements=keeping_states(asked.statements),
+    )
+
+
+def keeping_states(statements: Statements) -> list[Source]:
+    """Return the statements that keep what ``state_dict()`` gives, as it is; none where they are
+    too many to be told apart."""
+    found = [
+        place
+        for place, call in statements.calls("state_dict")
+        if isinstance(parent := getattr(call, "parent", None), ast.Assign) and parent.value is call
+    ]
+    return found if len(found) <= FEW else []
 
 
 def parameter_sharing(asked: Silent, tensor: torch.Tensor) -> str | None:

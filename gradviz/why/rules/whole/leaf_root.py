@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Source
+from gradviz.graph.records import Source, Tensor
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
@@ -26,14 +27,43 @@ def with_leaf_root(case: Case, found: Explanation) -> Explanation | None:
     if not leaves:
         return None
     loss = tensor[leaves[-1]]
-    place = _made_at(case, loss.code_name)
+    place = _switched_at(case, loss) or _made_at(case, loss.code_name)
     name = words.name(loss.id)
     too = say("losses.leaf_root_unknown", loss=name)
     if place is not None:
-        too = say("losses.leaf_root", loss=name, place=words.line_of(place), code=place.code)
+        in_vain = is_in_vain(place.code or "")
+        too = say(
+            "losses.leaf_root_out" if in_vain else "losses.leaf_root",
+            loss=name,
+            place=words.line_of(place),
+            code=place.code,
+        )
     lines = (*found.lines, *lines_of((), [place] if place else []))
     mend = say("losses.not_alone", first=found.mend, second=too) if found.mend else too
     return found._replace(mend=mend, lines=tuple(dict.fromkeys(lines)))
+
+
+def is_in_vain(code: str) -> bool:
+    """Say whether a statement can go, and its name means the same without it: it switches a flag,
+    or gives a name to what it makes of that same name.
+
+    >>> is_in_vain("loss.requires_grad = True"), is_in_vain("loss = Variable(loss, True)")
+    (True, True)
+    >>> is_in_vain("total = torch.tensor(loss.item(), requires_grad=True)")
+    False
+    """
+    target, assigns, value = code.partition(" = ")
+    if not assigns or target.endswith(".requires_grad"):
+        return True
+    return re.search(rf"(?<![\w.]){re.escape(target)}(?!\w)", value) is not None
+
+
+def _switched_at(case: Case, loss: Tensor) -> Source | None:
+    """Return the recorded statement that switched the flag of a loss on, by whatever name."""
+    states = {t.id for t in case.facts.states[loss.object_id]}
+    switches = [c for c in case.graph.calls if c.function.startswith("requires_grad")]
+    sources = [c.source for c in switches if not states.isdisjoint(c.inputs[:1])]
+    return sources[-1] if sources else None
 
 
 def _made_at(case: Case, name: str) -> Source | None:

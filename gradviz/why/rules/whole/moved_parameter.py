@@ -4,15 +4,17 @@ takes it."""
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.frames import frames, variables_of
 from gradviz.why.question.subjects import held_by, of_kind
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -31,27 +33,63 @@ def untrained_yet(case: Case, found: Explanation) -> bool:
 def only_a_copy(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a Parameter that nothing holds, and whose name a moved copy of it has."""
     assert case.recording is not None
+    copies = _copies(case)
+    asked = _objects_asked(case, found)
+    one = next((c for c in copies if asked & {c.leaf.object_id, c.result.object_id}), None)
+    if one is None:
+        return None
+    others = [c for c in copies if _is_made_alike(c, one)]
+    return case.answer(
+        Cause.MADE_NON_LEAF,
+        "parameters_moved" if others else "parameter_moved",
+        calls=[one.call, *(c.call for c in others)],
+        tensor_ids=[one.leaf.id, one.result.id],
+        name=one.result.code_name,
+        function=one.call.function,
+        others=[
+            say("path.loss_at", loss=c.result.code_name, line=c.call.source.line)
+            for c in others
+            if c.call.source
+        ],
+    )
+
+
+def _objects_asked(case: Case, found: Explanation) -> set[int]:
+    """Return the objects that are asked about, or that the answer so far is of."""
+    assert case.recording is not None
     asked = {t.object_id for x in case.targets().values() if (t := case.recording.find(x))}
     told = (i for i in found.finding.tensor_ids if i in case.graph.tensor)
-    asked |= {case.graph.tensor[i].object_id for i in told}
+    return asked | {case.graph.tensor[i].object_id for i in told}
+
+
+class _Copy(NamedTuple):
+    """A Parameter, the call that moved it, and the result that has its name."""
+
+    leaf: Tensor
+    call: Call
+    result: Tensor
+
+
+def _copies(case: Case) -> list[_Copy]:
+    """Return the Parameters that nothing holds, each with what has its name, in the order in which
+    they were moved."""
+    assert case.recording is not None
+    copies = dict[int, _Copy]()
     for parameter in (*case.targets().values(), *case.recording.living()):
+        if not issubclass(type(parameter), torch.nn.Parameter):
+            continue
         state = case.recording.find(parameter)
-        is_parameter = issubclass(type(parameter), torch.nn.Parameter)
-        moved = _moved(case, state) if is_parameter and state is not None else None
-        if state is None or moved is None or _is_held(parameter):
-            continue
-        call, result = moved
-        if asked.isdisjoint((state.object_id, result.object_id)):
-            continue
-        return case.answer(
-            Cause.MADE_NON_LEAF,
-            "parameter_moved",
-            calls=[call],
-            tensor_ids=[state.id, result.id],
-            name=result.code_name,
-            function=call.function,
-        )
-    return None
+        moved = _moved(case, state) if state is not None else None
+        if state is not None and moved is not None and not _is_held(parameter):
+            copies[state.object_id] = _Copy(state, *moved)
+    return sorted(copies.values(), key=lambda copy: copy.call.id)
+
+
+def _is_made_alike(copy: _Copy, other: _Copy) -> bool:
+    """Say whether another Parameter was moved in the same function, under another name."""
+    here, there = frames(copy.call)[:1], frames(other.call)[:1]
+    is_other = copy.result.code_name != other.result.code_name
+    return is_other and bool(here and there) and variables_of(here[0]) == variables_of(there[0])
 
 
 def _moved(case: Case, leaf: Tensor) -> tuple[Call, Tensor] | None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.training import line_of
+from gradviz.names.frames import frames
+from gradviz.why.code.rewritten import data_given
 from gradviz.why.evidence.messages import in_sample
 from gradviz.why.evidence.summands import Summands
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.why.shown.explanation import Explanation, lines_of
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
 if TYPE_CHECKING:
@@ -66,7 +68,21 @@ def _mend(case: Case, cuts: list[Cut]) -> str:
     """Say what to write instead of some cuts."""
     if all(in_sample(cut, case.graph) for cut in cuts):
         return say("mend.sample")
+    given = [_given_to_data(case, cut) for cut in cuts]
+    if all(given):
+        return say("losses.data_given", mends=list(dict.fromkeys(given)))
     return say("losses.leave_out", cutters=list(dict.fromkeys(_cutter(case, c) for c in cuts)))
+
+
+def _given_to_data(case: Case, cut: Cut) -> str:
+    """Say what to read in the place of a tensor whose ``.data`` was given a result: a registered
+    Parameter takes nothing else. "" of another cut."""
+    statements = [frame.code for frame in frames(case.graph.call[cut.call_id])[:1]]
+    found = next(filter(None, map(data_given, statements)), None)
+    if cut.reason is not CutReason.DATA or found is None:
+        return ""
+    target, value = found
+    return say("losses.read_instead", target=Code(target), value=Code(value))
 
 
 def _kept_off(case: Case, cuts: list[Cut]) -> list[str]:
