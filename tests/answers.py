@@ -38,7 +38,7 @@ MENDS = {
     "another schedule": r"a schedule that",
     "another name": r"another name",
     "attribute of the module": r"^self\.\S+ = … in __init__",
-    "ask for another tensor": r"^ask for ",
+    "ask for another tensor": r"^ask (autograd\.grad )?for ",
     "backward": r"call backward\(\)|call backward on |backward again|its own loss",
     "bfloat16": r"bfloat16",
     "no backward": r"does not belong there",
