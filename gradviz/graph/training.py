@@ -127,17 +127,26 @@ class Training:
         if after.storage_id not in {self.graph.tensor[e.after_id].storage_id for e in direct}:
             return False
         leaf = after.object_id
-        todo, seen = deque(call.inputs), set[int]()
+        todo, seen = deque((i, call) for i in call.inputs), set[int]()
         while todo and len(seen) < _CALLS_BACK:
-            tensor_id = todo.popleft()  # the nearest first: a norm of all gradients has many
+            # the nearest first: a norm of all gradients has many
+            tensor_id, reader = todo.popleft()
             if tensor_id in seen:
                 continue
             seen.add(tensor_id)
             if self.owners.get(self.graph.tensor[tensor_id].object_id) == leaf:
-                return True
+                return not self._came_between(leaf, reader, call)
             maker = self.facts.maker.get(tensor_id)
-            todo += maker.inputs if maker is not None else ()
+            todo += ((i, maker) for i in maker.inputs) if maker is not None else ()
         return False
+
+    def _came_between(self, leaf: int, reader: Call, write: Call) -> bool:
+        """Say whether a backward brought a leaf another gradient after a call had read it, and
+        before a write with what that made: the write takes back, or repeats, an earlier one."""
+        node = self.facts.accumulate_node.get(leaf)
+        every = self.facts.accumulations.get(node, ()) if node is not None else ()
+        calls = (self.facts.call_of_run.get(event.run) for event in every)
+        return any(reader.id < c.id < write.id for c in calls if c is not None)
 
     @cached_property
     def reads(self) -> dict[int, list[Call]]:

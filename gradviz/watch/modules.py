@@ -44,6 +44,8 @@ class Modules:
         self.optimizers: dict[int, weakref.ref[Any]] = {}  # that have stepped
         # of each of them, at its last step, the parameters that were met: it may be gone later
         self.stepped: dict[weakref.ref[Any], list[Object]] = {}
+        # those of them that it held at a learning rate of 0 then
+        self.at_rate_zero: dict[weakref.ref[Any], list[Object]] = {}
         self.held: list[Object] = []  # of the parameters of optimizers, those that were met
         self.free: list[Object] = []  # nn.Parameters that were met, and stand in no root
         self.last: ModuleRun | None = None  # the outermost call seen last
@@ -161,8 +163,10 @@ class Modules:
             known = self.optimizers[id(optimizer)] = weakref.ref(optimizer)
         self.stepped.pop(known, None)  # the newest stands last
         self.stepped[known] = self._met_in([optimizer])
+        self.at_rate_zero[known] = self._met(_groups_at_zero(optimizer))
         if len(self.stepped) > MOST_STEPPED:  # a loop may make one in each iteration
-            del self.stepped[next(iter(self.stepped))]
+            oldest = next(iter(self.stepped))
+            del self.stepped[oldest], self.at_rate_zero[oldest]
 
     def take_variables(self, variables: Iterable[tuple[str, torch.nn.Module]]) -> None:
         """Let global variables name the roots that they hold. What stands around a root and called
@@ -226,7 +230,10 @@ class Modules:
 
     def _met_in(self, optimizers: list[Any]) -> list[Object]:
         """List the parameters of optimizers that a recorded call met."""
-        groups = (group for one in optimizers for group in one.param_groups)
+        return self._met([group for one in optimizers for group in one.param_groups])
+
+    def _met(self, groups: list[Any]) -> list[Object]:
+        """List the parameters of groups that a recorded call met."""
         known = (self.objects.known(p) for group in groups for p in group["params"])
         return [one for one in known if one is not None]
 
@@ -282,6 +289,12 @@ def _is_lent(root: Root, parameter: OwnParameter) -> bool:
     weights of an inner loop."""
     computed = parameter.known is not None and parameter.known.made
     return parameter.name in root.lent and computed and not parameter.held
+
+
+def _groups_at_zero(optimizer: Any) -> list[Any]:
+    """Return the groups of an optimizer whose learning rate is the number 0."""
+    rates = [(group.get("lr"), group) for group in optimizer.param_groups]
+    return [group for rate, group in rates if isinstance(rate, (int, float)) and rate == 0]
 
 
 def _parameters_of(optimizers: list[Any]) -> set[int] | None:

@@ -239,6 +239,13 @@ class Recorded:
         rows = [map(now.tensor_of, held) for held in list(self._recorder.modules.stepped.values())]
         return [{t.object_id for t in row if t is not None} for row in rows]
 
+    def stepped_at_zero(self) -> set[int]:
+        """Return the ids of the objects that optimizers held at a learning rate of 0 when they last
+        stepped here."""
+        now, rows = self._now(), list(self._recorder.modules.at_rate_zero.values())
+        known = (now.tensor_of(own) for row in rows for own in row)
+        return {t.object_id for t in known if t is not None}
+
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
         """Say whether a living optimizer stepped in the recorded code."""
         stepped = list(self._recorder.modules.stepped)

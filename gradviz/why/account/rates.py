@@ -53,12 +53,10 @@ def _is_moved(case: Case, group: Mapping[str, Any]) -> bool:
 
 
 def at_rate_zero(case: Case) -> set[int]:
-    """Return the leaves that known optimizers hold at a learning rate of 0 by now: whether a step
-    moved them is not known. By object id."""
+    """Return the leaves that optimizers held at a learning rate of 0 when they stepped last: that
+    step did not move them by a gradient. By object id."""
     assert case.recording is not None
-    groups = (group for one in case.known_optimizers for group in one.param_groups)
-    held = (p for group in groups if _is_zero(group.get("lr")) for p in group["params"])
-    return {t.object_id for p in held if (t := case.recording.find(p))}
+    return case.recording.stepped_at_zero()
 
 
 def _is_zero(rate: Any) -> bool:

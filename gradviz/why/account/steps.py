@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.preview import number
+from gradviz.graph.preview import number, only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.written import arguments_written
@@ -72,7 +72,7 @@ class Steps:
         training: what was done with gradients.
         words: what tensors and calls are called.
         stepping: file and first line of the functions that are called ``step``.
-        still: leaves of which it is not known whether a step moved them, by object id.
+        still: leaves that the last step left where they were, by object id.
     """
 
     def __init__(
@@ -93,14 +93,17 @@ class Steps:
         for step in self.steps:
             yield from self.sums(step)
         yield from self.left_unused()
-        yield from (self.moved(step) for step in self.steps if not step.leaves <= self.still)
+        for step in self.steps:
+            moved = [u for u in step.used if self._may_have_moved(u)]
+            if moved:
+                yield self.moved(Step(step.call, moved))
 
     def names(self, leaves: Iterable[int]) -> str:
         """Return one name for some leaves, or as few as they have."""
         latest = self.facts.latest_state
         wanted, every = (
             [self.words.name(latest[i].id) for i in sorted(objects)]
-            for objects in (leaves, self.training.moments)
+            for objects in (leaves, self.facts.of_modules | self.training.moments.keys())
         )
         return several(name_of(wanted, every))
 
@@ -153,6 +156,24 @@ class Steps:
         if is_usual or step.call.bookkeeping or self._is_of_an_optimizer(step.call):
             return Remark(Weight.ORDINARY, "moved", fields, (step.call,), step.leaves)
         return Remark(Weight.NOTABLE, "moved_by_hand", fields, (step.call,), step.leaves)
+
+    def _may_have_moved(self, used: Used) -> bool:
+        """Say whether nothing speaks against it that a step moved a leaf: a learning rate of 0, a
+        gradient of zeros alone, or values that stayed what they were."""
+        if used.leaf in self.still or self._came_as_zeros(used):
+            return False
+        tensor = self.facts.graph.tensor
+        writes = [e for e in self.facts.writes_by_object.get(used.leaf, ()) if not e.alias]
+        values = {tensor[i].values for e in writes for i in (e.before_id, e.after_id)}
+        return len(values) != 1 or None in values
+
+    def _came_as_zeros(self, used: Used) -> bool:
+        """Say whether all that the backwards of a step brought to a leaf were zeros."""
+        runs = {moment.run for moment in used.added}
+        node = self.facts.accumulate_node.get(used.leaf)
+        every = [] if node is None else self.facts.accumulations.get(node, [])
+        here = [e.incoming for e in every if e.run in runs]
+        return bool(here) and all(map(only_zeros, here))
 
     def _is_of_an_optimizer(self, call: Call) -> bool:
         """Say whether a write stands in an optimizer of the user's own: in a function ``step``."""
