@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gradviz.graph.copies import Copied, copied
-from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.facts import Facts, How, grouped
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
@@ -56,7 +56,7 @@ class Copies:
         last = {frozenset(x.into for x in every): every for every in self._taken(all_of)}
         for every in grouped((line_of(c.call), c) for c in all_of).values():
             alone = [c for c in every if c.is_whole and c.sources == {c.into}]
-            if alone and len(alone) == len(every):
+            if alone and len(alone) == len(every) and not self._is_in_there(alone, all_of):
                 last.pop(frozenset(c.into for c in alone), None)
                 yield self._onto_itself(alone, all_of)
         yield from self._written_back(all_of)
@@ -153,13 +153,35 @@ class Copies:
                 yield taken
 
     def names(self, objects: Set[int]) -> str:
-        """Return one name for some parameters, or as few as they have."""
+        """Return one name for some parameters, or as few as they have. What has no name in the
+        program is left out beside what has one: the code that wrote it last is none."""
         latest = self.facts.latest_state
         wanted, every = (
             [self.words.name(latest[i].id) for i in sorted(of)]
-            for of in (objects, self.facts.of_modules | objects)
+            for of in (self._with_names(objects) or objects, self.facts.of_modules | objects)
         )
         return several(name_of(wanted, every))
+
+    def _with_names(self, objects: Set[int]) -> frozenset[int]:
+        """Return those of some parameters that have a name."""
+        label, latest = self.facts.label, self.facts.latest_state
+        return frozenset(i for i in objects if label(latest[i].id).how is How.NAMED)
+
+    def _is_in_there(self, every: Sequence[Copied], all_of: Sequence[Copied]) -> bool:
+        """Say whether what is loaded onto itself had been written into it in place by then: an
+        average that is kept in the tensors of a state_dict(), which are the network's own. Writes
+        of optimizers are none of these, nor is the first copy that a target begins with."""
+        leaf = every[-1].into
+        *earlier, at = sorted(c.call.id for c in every if c.into == leaf)
+        if any(c.into == leaf and not c.is_whole and c.call.id < at for c in all_of):
+            return True
+        storage, graph = self.facts.latest_state[leaf].storage_id, self.facts.graph
+        between = (e for e in self.facts.writes if earlier and earlier[-1] < e.call_id < at)
+        return any(
+            graph.tensor[e.after_id].storage_id == storage and not graph.call[e.call_id].bookkeeping
+            for e in between
+            if not e.alias
+        )
 
     def _onto_itself(self, every: Sequence[Copied], all_of: Sequence[Copied]) -> Remark:
         """Tell of a network that was loaded with its own values."""

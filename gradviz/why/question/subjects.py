@@ -85,6 +85,12 @@ class Subjects:
         self.graph = self.captured() if self.recording is None else self.renamed(self.recording)
         self.losses = [t for t in self.losses if not self.is_on_the_way(t)]
 
+    @property
+    def bare_modules(self) -> list[Any]:
+        """The modules that variables hold and that have no parameters."""
+        modules = of_kind(self.known.values(), torch.nn.Module)
+        return [module for module in modules if not parameters_of(module)]
+
     @cached_property
     def loop_variables(self) -> set[str]:
         """The variables that loops of the recorded code give one thing after the other."""

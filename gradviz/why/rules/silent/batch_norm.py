@@ -31,7 +31,7 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
     names, calls, in_train_mode = list[str](), list[Call](), False
     counted = calls_that_counted(asked)
     for name, layer, is_asked in frozen_norms(asked):
-        ran = counted.get(asked.object_of(mean_of(layer)), [])
+        ran = since_frozen(asked, layer, counted.get(asked.object_of(mean_of(layer)), []))
         will_move = layer.training and not asked.training.moments  # a loop that ran left it alone
         if (is_asked and (ran or will_move)) or feeds_what_trains(asked, ran):
             names.append(name)
@@ -50,6 +50,17 @@ def statistics(asked: Silent) -> Iterator[Explanation]:
         statements=place,
         layers=names,
     )
+
+
+def since_frozen(asked: Silent, layer: torch.nn.Module, calls: Sequence[Call]) -> list[Call]:
+    """Return those of some calls of a layer in which its weights were frozen already: a teacher is
+    trained first. Where the layer has no weights, that is not known of any."""
+    own = {asked.object_of(p) for p in layer.parameters()}
+    given = ((call, [asked.graph.tensor[i] for i in call.inputs]) for call in calls)
+    trained = {
+        c.id for c, every in given if any(t.requires_grad for t in every if t.object_id in own)
+    }
+    return [call for call in calls if call.id not in trained]
 
 
 def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:

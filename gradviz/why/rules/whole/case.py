@@ -162,7 +162,7 @@ class Case(Losses):
         told = targets.trained_apart(self, told, self.gradients)
         told = targets.in_turn(told, self.gradients)
         told = chosen_off.without_chosen(self, told)
-        told = targets.without_results(self, told)
+        told = targets.without_results(self, told, self.gradients)
         told = targets.without_returned(self, told)
         alone = self._held_by_none()
         if self.in_particular or not alone or not any(_is_fine(e) for _, e in told):
@@ -243,7 +243,9 @@ class Case(Losses):
         asked = self.asked(loss, self.ids[id(loss)])
         failure = Failure("", UNTRACKED, self.graph, root_id=asked.tensor_id)
         found = next(self.prove(Stage.ERROR, Symptom.RAISED, failure))
-        if any(a.grad == "some" for a, _ in self.told):  # then it is perhaps no loss, but a metric
+        trains = any(self.training.sums_used.values())
+        # then it is perhaps no loss, but a metric
+        if trains or any(a.grad == "some" for a, _ in self.told):
             verdict = self.answer(Cause.NO_GRAD_FN, "cannot_start", loss=asked.name)
         else:
             verdict = self.answer(Cause.NO_GRAD_FN, "nothing_trains", loss=asked.name)
@@ -368,8 +370,10 @@ class Case(Losses):
         held = {
             n: (self.held[n], row.reason if row.verdict == MOVES else "")
             for n, row in self.moves.items()
+            if n in self.held  # the optimizers of a program may hold more than was asked about
         }
         others = [*self.optimizers, *self.known_optimizers, *self.modules, *self.known_modules]
+        others += self.bare_modules  # which may have buffers
         each_once = {id(o): o for o in others}.values()
         known = dict(apart((self.called.get(id(o)) or type(o).__name__, o) for o in each_once))
         return Silent(

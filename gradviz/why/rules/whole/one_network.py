@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import callee_of
-from gradviz.why.question.subjects import parameters_of
+from gradviz.why.question.subjects import held_by, parameters_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 
@@ -29,11 +30,12 @@ def one_network(case: Case, found: Explanation) -> Explanation | None:
     itself."""
     modules = named_modules(case)
     own = {n: {id(p): p for p in parameters_of(m)} for n, m in modules.items()}
-    for one, other in permutations(modules, 2):
+    for one, other in pairs_of(case, modules):
         shared = own[one].keys() & own[other].keys()
-        if not shared or is_inside(modules[one], modules[other]):
+        of_both = [own[one][i] for i in shared]
+        if is_inside(modules[one], modules[other]) or is_at_rest(case, of_both):
             continue
-        copied = copied_onto_itself(case, [own[one][i] for i in shared])
+        copied = copied_onto_itself(case, of_both)
         if not is_copy_of(other, one) and not (copied and one < other):
             continue
         whole = len(shared) == len(own[other])
@@ -50,11 +52,29 @@ def one_network(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
+def pairs_of(case: Case, modules: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of names of modules, in both orders, without the variables of loops: each of
+    these stands for one network after the other."""
+    yield from permutations([name for name in modules if name not in case.loop_variables], 2)
+
+
 def named_modules(case: Case) -> dict[str, torch.nn.Module]:
     """Return the modules that variables or attributes name, each by one name."""
     modules = {n: m for n, m in case.known.items() if isinstance(m, torch.nn.Module)}
     known = set(map(id, modules.values()))
     return modules | {n: m for n, m in case.titled.items() if id(m) not in known}
+
+
+def is_at_rest(case: Case, parameters: list[torch.Tensor]) -> bool:
+    """Say whether some parameters are none of those that optimizers hold or steps moved, where
+    others are: a second name for their network changes nothing. So it is of none at all."""
+    held = held_by(case.known_optimizers)
+    moved = {leaf for leaf, used in case.training.sums_used.items() if used}
+    if not parameters:
+        return True
+    if (not held and not moved) or any(id(p) in held for p in parameters):
+        return False
+    return moved.isdisjoint(objects_of(case, parameters))
 
 
 def where_given(case: Case, name: str, one: str) -> list[Source]:
@@ -86,8 +106,7 @@ def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]
     """Return the calls that copied one of some parameters into its own memory."""
     if case.recording is None:
         return []
-    states = map(case.recording.find, parameters)
-    objects = {t.object_id for t in states if t is not None}
+    objects = objects_of(case, parameters)
     copies = [c for c in case.graph.calls if c.function == "copy_" and len(c.inputs) == 2]
     pairs = [(case.graph.tensor[c.inputs[0]], case.graph.tensor[c.inputs[1]]) for c in copies]
     return [
@@ -95,6 +114,12 @@ def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]
         for call, (into, given) in zip(copies, pairs, strict=True)
         if into.object_id in objects and into.storage_id == given.storage_id is not None
     ]
+
+
+def objects_of(case: Case, parameters: list[torch.Tensor]) -> set[int]:
+    """Return the object ids of those of some parameters that the recording met."""
+    states = map(case.recording.find, parameters) if case.recording is not None else ()
+    return {t.object_id for t in states if t is not None}
 
 
 def is_copy_of(name: str, other: str) -> bool:
