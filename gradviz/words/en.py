@@ -831,6 +831,15 @@ MEANT = {
     "only_if": "only if that is to be trained: {mend}",
     "if_stepped": "only if a step is to use it: step before it is cleared.",
     "was_read": "The code computed with it before: {code}.",
+    "if_read": "only if that gradient is to be read: {mend}",
+    "if_started": "only if a backward is to start from it: {mend}",
+    "logged": "No backward was called on it, and steps train others.",
+    "over": "The last step moved what it holds.",
+    "unread": "No recorded line reads a .grad by that name, and steps train others.",
+    "value": "It is no parameter, and steps train others.",
+    "others_moved": "Of what it leads to, steps moved all that optimizers hold.",
+    "made_once": "It ran once, before the first backward.",
+    "anew": "only if that is to be trained: compute it anew before each backward, without {cutter}; it ran once, before the first of them.",
 }
 
 # of a question that names nothing: why/answering/bare.py
@@ -1013,6 +1022,13 @@ NO_CALL_USED_IT = Answer(
     why="Its branch was not taken, or forward does not call it.",
 )
 
+# of what only calls after the loss used
+USED_SINCE = Answer(
+    verdict="{symptom}: no call used {it} for {loss}; only later calls did.",
+    why="The way to {loss} did not lead through it.",
+    mend="if it is to be trained: take the way through it for {loss}, too. If not, nothing is wrong.",
+)
+
 # of a result
 NAMED_ANEW = Answer(
     verdict="{symptom}: the name {it} holds a result now, not the leaf.",
@@ -1181,6 +1197,8 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.BRANCH_NOT_TAKEN, "never_read"): NO_CALL_USED_IT,
     (Cause.NOT_IN_LOSS, "never_read"): NO_CALL_USED_IT,
+    (Cause.BRANCH_NOT_TAKEN, "read_since"): USED_SINCE,
+    (Cause.NOT_IN_LOSS, "read_since"): USED_SINCE,
     (Cause.CUT, "made_a_leaf"): Answer(
         verdict="{symptom}: its value goes on, likely, only as {new}.",
         why="Likely, not proven: {code} was wrapped, as in nn.Parameter(...): that has its shape and no history, and no call used the result itself.",
@@ -1298,6 +1316,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.HEALTHY, "alternative"): Answer(
         verdict="{health}{symptom}: no call used it in this run; others in its place were used, by one iteration and not by the next.",
+    ),
+    (Cause.HEALTHY, "passes_on"): Answer(
+        verdict="{health}{it} is a result: what comes to it in a backward goes on to {leaves}.",
+        why="Its own .grad is not kept, and no recorded line reads one.",
+        mend="only if its gradient is to be read: {it}.retain_grad() before backward.",
     ),
     (Cause.HEALTHY, "trained_before"): Answer(
         verdict="{health}{symptom}: nothing of {it} goes into the last {loss}; an earlier one gave it a gradient, and a step used that.",

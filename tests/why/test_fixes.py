@@ -3738,6 +3738,33 @@ loss.backward()
     ("take that way", "        self.use_far = False", "        self.use_far = True"),
 )
 fix(
+    "branch_not_taken/read_since",
+    "net",
+    "all(p.grad is not None for p in net.parameters())",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+loss = net[:1](torch.ones(1, 2)).sum()
+loss.backward()
+with torch.no_grad():
+    net(torch.ones(1, 2))
+""",
+    ("take the way through it", "net[:1](", "net("),
+)
+fix(
+    "healthy/passes_on",
+    "[hidden]",
+    "hidden.grad is not None",
+    """
+net, head = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+hidden = net(torch.ones(1, 2))
+loss = head(hidden).sum()
+loss.backward()
+opt.step()
+""",
+    ("retain_grad() before backward", "loss.backward()", "hidden.retain_grad()\nloss.backward()"),
+)
+fix(
     "branch_not_taken/not_called",
     "net",
     "all(p.grad is not None for p in net.parameters())",

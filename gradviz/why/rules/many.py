@@ -25,8 +25,9 @@ from gradviz.words.words import Words
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 # forms of zeros that are the right gradient
 RIGHT_ZEROS = ("zero_factor", "cancels", "at_minimum", "loss_zero_now")
+PASSES_ON = "passes_on"  # form: a result, whose own .grad nobody reads
 # forms: it gets no gradient, and its values by copying; or it drops out of a derivative
-WITHOUT = ("copied_into", "drops_out")
+WITHOUT = ("copied_into", "drops_out", PASSES_ON)
 # forms: their gradient is from another loss, or their values
 OF_ANOTHER = ("of_another", "kept_and_trained", *WITHOUT)
 # forms: an iteration before the last one trained it, or another in its place
@@ -70,6 +71,8 @@ class Many:
         """Tell that each of them has its gradient, or had it."""
         if self.faults:
             return None
+        if self.are_results:
+            return self.all_results()
         fine = self.gradients.answer(
             NOBODY,
             Cause.HEALTHY,
@@ -92,6 +95,17 @@ class Many:
             more=(*(e.verdict for e in zero[:1]), *told),
             ruled_out=_by_all(self.trains),
         )
+
+    @property
+    def are_results(self) -> bool:
+        """Whether all of them are results, of which nobody reads a gradient."""
+        return bool(self.trains) and all(e.form == PASSES_ON for _, e in self.trains)
+
+    def all_results(self) -> Explanation:
+        """Tell of results alone: of the first two."""
+        first, *others = (e for _, e in self.trains)
+        verdicts = dict.fromkeys(e.verdict for e in others if e.verdict != first.verdict)
+        return first._replace(more=(*first.more, *[*verdicts][:1]))
 
     def trained_by_another(self, group: Told) -> str:
         """Say from which loss some parameters have their gradient, and why not from this one."""
@@ -124,7 +138,7 @@ class Many:
             return say("entry.all_had", n=total, frozen=self.frozen)
         if had:
             return say("entry.all_have_or_had", n=total, frozen=self.frozen)
-        turns = sum(e.form in IN_TURN for _, e in trains)
+        turns = sum(e.form in IN_TURN and a.grad == "none" for a, e in trains)
         if turns:
             have = f"{len(trains) - turns:,}"
             return say("entry.in_turn", have=have, n=total, turns=turns, frozen=self.frozen)

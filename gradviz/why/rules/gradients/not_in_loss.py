@@ -129,11 +129,23 @@ def _moving(gradients: Gradients, object_id: int, since: int) -> list[Call]:
 
 
 def never_read(gradients: Gradients, asked: Asked) -> Explanation | None:
-    """Tell that no call used it."""
+    """Tell that no call used it, or that only calls after the loss did: an evaluation takes ways
+    that the training does not."""
     if gradients.readers(asked):
         return None
     cause = Cause.BRANCH_NOT_TAKEN if asked.parameter else Cause.NOT_IN_LOSS
-    return gradients.answer(asked, cause, "never_read")
+    later = _read_since(gradients, asked)
+    if not later:
+        return gradients.answer(asked, cause, "never_read")
+    return gradients.answer(asked, cause, "read_since", calls=later[-1:])
+
+
+def _read_since(gradients: Gradients, asked: Asked) -> list[Call]:
+    """Return the program's own calls that computed with it when the loss had been made."""
+    states = gradients.states(asked)
+    calls = gradients.facts.readers.get(states[-1].object_id, []) if states else []
+    since = (c for c in calls if c.id > gradients.flow.made_by and not is_deepcopy(c))
+    return [c for c in since if c.outputs and not c.bookkeeping]
 
 
 def dropped_result(gradients: Gradients, asked: Asked) -> Explanation | None:

@@ -65,7 +65,18 @@ def calls_that_made(gradients: Gradients, asked: Asked) -> list[Call]:
 
 def checked_of_result(gradients: Gradients, asked: Asked) -> tuple[str, ...]:
     """Return the keys of what cannot be the cause of a result's missing .grad."""
-    return ("cut", "never_tracked") if gradients.reaches(asked) else ("never_tracked",)
+    return ("cut", "never_tracked") if is_reached(gradients, asked) else ("never_tracked",)
+
+
+def is_reached(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether a gradient path leads to a result from the loss, or from another one on which a
+    recorded backward was called: two terms of a loss may be asked about, and neither leads to the
+    other."""
+    if gradients.reaches(asked):
+        return True
+    end = gradients.node_of(asked)
+    runs = (b for b in gradients.graph.backwards if b.kind == "backward" and b.raised_at is None)
+    return end is not None and any(end[0] in gradients.facts.reachable(b.roots) for b in runs)
 
 
 def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
@@ -107,6 +118,8 @@ def in_no_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell of a result that no backward comes to: nothing that was made from it is in a loss."""
     if not gradients.cut_off(asked) or not gradients.is_whole_for(asked):
         return None
+    if is_reached(gradients, asked):
+        return None
     return gradients.answer(
         asked,
         Cause.NOT_IN_LOSS,
@@ -128,7 +141,7 @@ def is_a_result(gradients: Gradients, asked: Asked) -> Explanation:
         if like_leaf_above(gradients, asked)
         else "result_of_unnamed"
         if unnamed
-        else ("result" if gradients.reaches(asked) else "result_unused_yet"),
+        else ("result" if is_reached(gradients, asked) else "result_unused_yet"),
         calls=calls_that_made(gradients, asked),
         checked=checked_of_result(gradients, asked),
         leaves=several(leaves) if leaves else say("gradient.the_leaves"),

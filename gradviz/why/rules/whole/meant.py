@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
-from gradviz.graph.records import Call, CutReason
+from gradviz.graph.records import Call
 from gradviz.names.position import callee_of
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
+from gradviz.why.rules.whole import asked_beside
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -32,13 +33,12 @@ _CHOSEN_FORMS = {
     (Cause.CHANGED_BY_HOOK, "of_module"),
     (Cause.NO_BACKWARD_YET, "taken_before_step"),
     (Cause.BRANCH_NOT_TAKEN, "in_a_branch"),
+    (Cause.BRANCH_NOT_TAKEN, "read_since"),
     (Cause.EVAL_MODE, "stepped"),
     (Cause.LEFTOVER_GRAD_MOVES, "would_move"),
 }
 # forms that tell of code which says something else: it was to switch the flags on again
 _CONTRADICTING = {"only_off"}
-# cuts whose fix says itself that it is one if something is to learn
-_SAID_IF_WANTED = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
 # what of torch.func gives gradients back, and fills no .grad
 _OF_FUNC = {"grad", "grad_and_value", "vjp", "jacrev", "jacfwd", "hessian", "vmap"}
 # why a gradient is missing that maybe nobody wants
@@ -62,13 +62,16 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     siblings = _used_siblings(case, found)
     if siblings:
         line = say("meant.siblings", names=pattern(siblings))
-        return _observed(found, _only_if(found), line)
+        return _observed(found, asked_beside.only_if(found), line)
     read = _read_before_cleared(case, found)
     if read is not None:
         line = say("meant.was_read", code=case.words.at(read))
         return _observed(found, say("meant.if_stepped"), line)
     if _took_gradients_otherwise(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
+    meant = asked_beside.told(case, found)
+    if meant is not None:
+        return meant.of(found)
     if case.asks_for_tensors:
         return None
     is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
@@ -76,8 +79,9 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         return _observed(found, found.mend, say("meant.not_known"))
     if _only_returned(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
-    if _is_wanted_by_nobody(case, found):
-        return _observed(found, _only_if(found), say("meant.not_known"))
+    is_weighed = asked_beside.is_weighed_with_zero(case, found)
+    if is_weighed or _is_wanted_by_nobody(case, found):
+        return _observed(found, asked_beside.only_if(found), say("meant.not_known"))
     return None
 
 
@@ -94,13 +98,6 @@ def silent_instead(case: Case, found: Explanation) -> Explanation | None:
     if told is None or told.cause.level < Level.SUSPECT:
         return None
     return told._replace(more=(*told.more, found.verdict), odd=found.odd)
-
-
-def _only_if(found: Explanation) -> str:
-    """Return what mends an answer, on the condition that a gradient is wanted: said once."""
-    if any(cut.reason in _SAID_IF_WANTED for cut in found.cuts):
-        return found.mend
-    return say("meant.only_if", mend=found.mend)
 
 
 def _read_before_cleared(case: Case, found: Explanation) -> Call | None:

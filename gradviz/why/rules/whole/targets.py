@@ -79,14 +79,36 @@ def as_copied(asked: Asked, found: Explanation, gradients: Gradients) -> Explana
     )
 
 
-def without_results(case: Losses, told: Told) -> Told:
+def without_results(case: Losses, told: Told, gradients: Gradients) -> Told:
     """Return answers without those that a result keeps no gradient, where leaves were asked about
-    besides that have theirs, and the program read no ``.grad`` of a result: nobody misses that."""
-    if case.recording is None or not any(_is_leaf_with_gradient(a, e) for a, e in told):
+    besides that have theirs, and the program read no ``.grad`` of a result: nobody misses that.
+    Where only results are asked about of a program that trains, each is told as what it is."""
+    if case.recording is None:
         return told
     read = {id(t) for t, look in case.recording.looked_at() if look.attribute == "grad"}
     ids = {case.ids.get(i) for i in read | case.sure_grads}
-    return [(a, e) for a, e in told if e.cause is not Cause.NON_LEAF or a.tensor_id in ids]
+    if any(_is_leaf_with_gradient(a, e) for a, e in told):
+        return [(a, e) for a, e in told if e.cause is not Cause.NON_LEAF or a.tensor_id in ids]
+    if not any(case.training.sums_used.values()):
+        return told
+    return [
+        (a, _as_passing_on(a, e, gradients))
+        if (e.cause, e.form) == (Cause.NON_LEAF, "result") and a.tensor_id not in ids
+        else (a, e)
+        for a, e in told
+    ]
+
+
+def _as_passing_on(asked: Asked, found: Explanation, gradients: Gradients) -> Explanation:
+    """Tell of a result whose .grad nobody read that gradients go on from it."""
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "passes_on",
+        calls=found.finding.calls,
+        checked=("cut", "never_tracked"),
+        leaves=found.finding.fields["leaves"],
+    )
 
 
 def without_returned(case: Losses, told: Told) -> Told:

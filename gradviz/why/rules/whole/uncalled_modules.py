@@ -104,7 +104,8 @@ def _uncalled(case: Case) -> Iterator[Uncalled]:
 def _told_unread(case: Case) -> set[int]:
     """Return the identities of the parameters of which it is told that no call read them: not those
     of a module whose weights its owner hands to a function."""
-    unread = {id(asked) for asked, told in case.told if told.cause is Cause.BRANCH_NOT_TAKEN}
+    of_it = ((asked, told) for asked, told in case.told if told.cause is Cause.BRANCH_NOT_TAKEN)
+    unread = {id(asked) for asked, told in of_it if told.form == "never_read"}
     pairs = zip(case.targets().values(), case.targets_asked, strict=True)
     return {id(t) for t, asked in pairs if id(asked) in unread}
 
