@@ -87,9 +87,9 @@ class Subjects:
 
     @property
     def bare_modules(self) -> list[Any]:
-        """The modules that variables hold and that have no parameters."""
+        """The modules that variables hold and that have buffers alone; none that is half built."""
         modules = of_kind(self.known.values(), torch.nn.Module)
-        return [module for module in modules if not parameters_of(module)]
+        return [m for m in modules if read(partial(_has_buffers_alone, m))]
 
     @cached_property
     def loop_variables(self) -> set[str]:
@@ -467,6 +467,12 @@ def apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 def parameters_of(module: Any) -> list[Any]:
     """Return the parameters of a module; none of one that is half built."""
     return read(lambda: [*module.parameters()]) or []
+
+
+def _has_buffers_alone(module: Any) -> bool:
+    """Say whether a module has buffers and no parameters."""
+    buffers = [*module.buffers()]
+    return bool(buffers) and not [*module.parameters()]
 
 
 def is_whole(value: Any) -> bool:
