@@ -181,11 +181,11 @@ _WAYS: tuple[
     ...,
 ] = (
     (is_value, lambda found: Beside(say("meant.value"), only_if(found), is_weight=False)),
-    (is_beside_training, lambda found: Beside(say("meant.others_moved"), found.mend)),
+    (is_beside_training, lambda found: Beside(say("meant.others_moved"), found.mend, False)),
     (is_over, lambda found: Beside(say("meant.over"), found.mend)),
     (
         is_rebound_unread,
-        lambda found: Beside(say("meant.unread"), say("meant.if_read", mend=found.mend)),
+        lambda found: Beside(say("meant.unread"), say("meant.if_read", mend=found.mend), False),
     ),
     (
         is_logged,
