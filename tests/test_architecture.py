@@ -228,12 +228,11 @@ NOT_TORCHS = {
         "getattr(function, '__globals__', {})",
         "getattr(value, '__code__', None)",
     },
-    "live.filled": {
+    "live.filling": {
         "getattr(function, '__code__', None)",
-        "function.__code__",
-        "function.__globals__",
         "getattr(function, '__globals__', {})",
     },
+    "live.spelling": {"function.__code__", "function.__globals__"},
     # its own handler's frame
     "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "notebook.newest": {"frame.f_locals"},

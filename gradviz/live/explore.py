@@ -23,7 +23,8 @@ from gradviz.live import lifetime
 from gradviz.live.ambient import ambient
 from gradviz.live.controls import Control
 from gradviz.live.fields import Fields
-from gradviz.live.filled import Filled, fill_in
+from gradviz.live.filled import Filled
+from gradviz.live.filling import fill_in
 from gradviz.live.run import Run
 from gradviz.live.scenario import controls_of, listing_of, task_of
 from gradviz.live.still import VIEW, marked

@@ -3756,7 +3756,7 @@ LIVE = {
     "no_widgets": "a live picture needs anywidget, and it is not installed; fix: pip install anywidget (show() and record() work without it)",
 }
 
-# Why a control's choice is not written into the code: live/filled.py.
+# Why a control's choice is not written into the code: live/filling.py, live/spelling.py.
 FILLED = {
     "assigned": "the function gives this name another value",
     "over_lines": "it stands on several lines",

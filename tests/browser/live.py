@@ -19,7 +19,7 @@ from lab import PATIENCE_MS, Lab
 from playwright.sync_api import Locator, Page
 
 import gradviz as gv
-from gradviz.live.filled import fill_in
+from gradviz.live.filling import fill_in
 from gradviz.live.steps import steps
 from gradviz.picture.state import state
 

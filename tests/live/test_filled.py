@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 import gradviz as gv
-from gradviz.live.filled import fill_in
+from gradviz.live.filling import fill_in
 
 
 def text(function: Callable[..., Any], **values: Any) -> str:

@@ -23,7 +23,8 @@ import torch
 from course import books
 from course.running import shown
 from gradviz.live.explore import Exploration
-from gradviz.live.filled import Filled, fill_in
+from gradviz.live.filled import Filled
+from gradviz.live.filling import fill_in
 from witness.__main__ import without_layout
 
 
