@@ -9,8 +9,6 @@ question and lives as long as the graph.
 from __future__ import annotations
 
 import copy
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum, auto
 from functools import cached_property, reduce
@@ -18,6 +16,7 @@ from itertools import pairwise, zip_longest
 from operator import or_
 from typing import NamedTuple, TypeVar
 
+from gradviz.graph.effects import NO_MEMORY, OVERWRITING, read_by
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import (
     Accumulated,
@@ -41,26 +40,7 @@ from gradviz.graph.records import (
     Wrote,
 )
 
-# Functions that read only the shape or dtype of their first tensor, and of every tensor but the
-# first.
-FACTORIES = frozenset(
-    """empty_like zeros_like ones_like rand_like randn_like randint_like full_like new_empty
-    new_zeros new_ones new_full new_empty_strided new""".split()
-)
-SHAPE_OF_OTHER = frozenset(
-    "expand_as view_as reshape_as type_as to resize_as_ resize_as_sparse_ sum_to_size".split()
-)
-# Functions that write flags or gradients of a tensor, not its memory.
-NO_MEMORY = frozenset(
-    "backward autograd.grad grad requires_grad requires_grad_ retain_grad detach_".split()
-)
-# In place, by values that no tensor gave, and with these nothing of what was there before is left.
-WIPING = frozenset("zero_ fill_ normal_ uniform_ random_ exponential_ bernoulli_".split())
-OVERWRITING = WIPING | {"copy_", "set_", "data"}
-# What gives another name to the memory of a tensor, without its history.
-DETACHED = frozenset({"data", "detach"})
-_WHOLE = ("int", "uint", "bool")  # dtypes without gradients, by how their names start
-
+WHOLE = ("int", "uint", "bool")  # dtypes without gradients, by how their names start
 Site = tuple[tuple[str, int], str, str | None]  # (file, line), function and module of a call
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -477,7 +457,7 @@ class Facts:
         if not any(tensor[i].requires_grad for i in call.outputs):
             return
         for output in call.outputs:
-            if (tensor[output].dtype or "").startswith(_WHOLE):
+            if (tensor[output].dtype or "").startswith(WHOLE):
                 yield Cut(call.id, tracked[0], output, CutReason.NOT_DIFFERENTIABLE)
 
     @cached_property
@@ -502,41 +482,6 @@ class Facts:
             return False
         tensor = self.graph.tensor
         return tensor[cut.input_id].object_id == tensor[cut.output_id].object_id
-
-    @cached_property
-    def losing_cuts(self) -> set[Cut]:
-        """The cuts by which a leaf lost its only path, or a loss (without one: a result) one of
-        its paths."""
-        ends = (
-            self._begun_at or {t.id for t in self.latest_state.values()} - self.calls_reading.keys()
-        )
-        tracked = self.inputs_behind(ends, tracked=True)
-        written = {e.after_id for e in self.writes} & self.inputs_behind(ends)
-        # a value that left torch may have come back
-        fed = {None, *self.inputs_behind(self._begun_at)} if self._begun_at else set()
-        return {
-            c
-            for c in self.graph.cuts
-            if c.output_id in tracked
-            or (c.output_id in fed | written and self._loses_a_leaf(c))
-            or (c.output_id in written and c.reason is CutReason.INTEGER_DTYPE)
-        }
-
-    @cached_property
-    def _begun_at(self) -> set[int]:
-        """The states that backwards were given."""
-        calls = (c for c in self.graph.calls if c.id in self.backward_calls)
-        return {i for call in calls for i in call.inputs}
-
-    @cached_property
-    def _leaves_below_roots(self) -> set[int]:
-        """The leaf objects that a recorded backward could reach."""
-        return {leaf.object_id for root in self.runs_started_at for leaf in self.leaves_below(root)}
-
-    def _loses_a_leaf(self, cut: Cut) -> bool:
-        """Tell whether a cut value leads to a leaf that no backward could reach."""
-        reached = (leaf.object_id for leaf in self.leaves_reached(cut.input_id))
-        return not self._leaves_below_roots.issuperset(reached)
 
     # --- what a value was computed from -----------------------------------------------------------
 
@@ -603,45 +548,6 @@ class Facts:
         """Return the states before those that no call made: what was there before the write."""
         before, made = self.state_before, self.made_ids
         return [before[i] for i in tensor_ids if i in before and i not in made]
-
-    @cached_property
-    def _made_by_call(self) -> dict[int, set[int]]:
-        """What each call returned or wrote. Backwards and torch's own bookkeeping return
-        nothing."""
-        table = {
-            c.id: set() if c.bookkeeping or c.id in self.backward_calls else {*c.outputs}
-            for c in self.graph.calls
-        }
-        for e in self.writes:
-            if e.call_id not in self.backward_calls:
-                table[e.call_id].add(e.after_id)
-        return table
-
-    @cached_property
-    def _no_gradient(self) -> set[int]:
-        """The states that no gradient goes to: integers and bools, and what was written into a
-        leaf that requires grad."""
-        found = {
-            t.id for t in self.graph.tensors if (t.dtype or "").startswith(("bool", "int", "uint"))
-        }
-        for e in self.writes:
-            before = self.graph.tensor[e.before_id]
-            if e.call_id not in self.backward_calls and before.is_leaf and before.requires_grad:
-                found.add(e.after_id)
-        return found
-
-    def inputs_behind(self, tensor_ids: Iterable[int], tracked: bool = False) -> set[int]:
-        """Find every input of the calls on the way to these tensors, whatever they did with it.
-
-        With ``tracked`` only where a gradient might have gone: not through integers and bools, nor
-        from a leaf to what was written into it.
-        """
-        stop = self._no_gradient if tracked else set[int]()
-        found = set(tensor_ids)
-        for call in reversed(self.graph.calls):
-            if not found.isdisjoint(self._made_by_call[call.id] - stop):
-                found.update(call.inputs)
-        return found - stop
 
     # --- nodes and edges --------------------------------------------------------------------------
 
@@ -804,28 +710,6 @@ class Facts:
         """The leaf objects to which a recorded backward sent a gradient."""
         return {leaf for leaf, node in self.accumulate_node.items() if node in self.ran}
 
-    @cached_property
-    def objects_of_torch(self) -> set[int]:
-        """Tensors without elements that torch made for itself, as a checkpoint does up to torch
-        2.11: its own bookkeeping alone made or read them; by object id."""
-        empty = {t.object_id for t in self.graph.tensors if 0 in (t.shape or ()) and not t.name}
-        return {object_id for object_id in empty if self.is_of_torch(object_id)}
-
-    def is_of_torch(self, object_id: int) -> bool:
-        """Tell whether torch's own bookkeeping alone made or read a tensor."""
-        states = [t.id for t in self.states[object_id]]
-        calls = [call for i in states for call in self.calls_reading.get(i, ())]
-        calls += [self.maker[i] for i in states if i in self.maker]
-        return bool(calls) and all(call.bookkeeping for call in calls)
-
-    @cached_property
-    def nodes_of_torch(self) -> set[int]:
-        """The nodes of these tensors, by id."""
-        tensors = [t for t in self.graph.tensors if t.object_id in self.objects_of_torch]
-        nodes = {t.gradient_edge.node_id for t in tensors if t.gradient_edge}
-        leaves = (self.accumulate_node.get(t.object_id) for t in tensors)
-        return nodes | {node for node in leaves if node is not None}
-
     # --- runs -------------------------------------------------------------------------------------
 
     @cached_property
@@ -886,37 +770,6 @@ class Facts:
     def nodes_of_run(self) -> dict[int, list[NodeRan]]:
         """What the nodes did in one run, in order, by run."""
         return grouped((e.run, e) for e in self.nodes_ran)
-
-    def refused(self, run: Backward, message: str) -> list[int]:
-        """Find the tensors at which a backward raised before it ran a node.
-
-        Of the inputs of its call those come first that it was called on. The weights to start with,
-        and the tensors that ``autograd.grad`` was asked about, come after them. torch's message
-        counts the former.
-
-        Args:
-            run: the backward.
-            message: what it raised.
-
-        Returns:
-            Tensor ids: one where it is known which tensor raised, else all that the backward was
-            called on.
-        """
-        tensor, inputs = self.graph.tensor, self.graph.call[run.call_id].inputs
-        counted = re.search(
-            r"element (\d{1,6}) of (?:tensors|variables)|\boutput\[(\d{1,6})\]", message
-        )
-        if counted:
-            at = int(counted[1] or counted[2])
-            untracked = counted[1] is not None
-            found = inputs[at : at + 1]
-            return [i for i in found if not untracked or tensor[i].requires_grad is False]
-        roots = list(dict.fromkeys(inputs[: max(1, len(run.roots))]))
-        if "scalar outputs" not in message:
-            return roots
-        # torch asks for a single number
-        shapes = {i: tensor[i].shape for i in roots}
-        return [i for i, shape in shapes.items() if shape is None or math.prod(shape) != 1]
 
     # --- gradients --------------------------------------------------------------------------------
 
@@ -1019,13 +872,6 @@ def code_of(call: Call) -> str:
 def site_of(call: Call) -> Site | None:
     """Return where in the code a call stands; the same again for each iteration of a loop."""
     return (call.source[:2], call.function, call.module) if call.source else None
-
-
-def read_by(call: Call) -> tuple[int, ...]:
-    """Return the inputs whose values a call reads, and not only their shape."""
-    if call.function in FACTORIES:
-        return ()
-    return call.inputs[:1] if call.function in SHAPE_OF_OTHER else call.inputs
 
 
 def sharing(tensors: Iterable[Tensor]) -> dict[int | None, list[Tensor]]:

@@ -15,7 +15,8 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from gradviz.graph.facts import DETACHED, NO_MEMORY, Facts, grouped
+from gradviz.graph.effects import DETACHED, NO_MEMORY
+from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Wrote
 from gradviz.graph.sent import Sent, SentGradients, number_of

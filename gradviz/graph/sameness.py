@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-from gradviz.graph.facts import DETACHED
+from gradviz.graph.effects import DETACHED
 from gradviz.graph.operations import Operation, Operations
 from gradviz.graph.records import Call, ModuleCall
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradviz.graph.facts import Facts
+from gradviz.graph.of_torch import OfTorch
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Call, Cut, CutReason, Edge, Graph, NodeKind, Tensor
 from gradviz.picture import frames
@@ -49,6 +50,7 @@ class _Builder:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph)
+        self.of_torch = OfTorch(self.facts)
         self.cards_of_object: dict[int | None, list[_Draft]] = {}  # by object id, oldest first
         self.card_of_state: dict[int, _Draft] = {}  # tensor id -> its card
         self.card_of_node: dict[int, _Draft] = {}
@@ -123,7 +125,7 @@ class _Builder:
         for call in self.graph.calls:
             self.place_states_of(call)
         for t in self.graph.tensors:
-            if t.object_id not in self.facts.objects_of_torch:
+            if t.object_id not in self.of_torch.objects:
                 self.place_state(t.id, (len(self.graph.calls), t.id))
         for draft in self.drafts:
             draft.states.sort(key=lambda t: t.id)
@@ -283,7 +285,7 @@ class _Builder:
     def place_inner_nodes(self) -> None:
         """Put the further nodes of a call on the card of its result; what two results share stands
         alone."""
-        of_torch = self.facts.nodes_of_torch
+        of_torch = self.of_torch.nodes
         placed = of_torch | self.card_of_node.keys()
         left = (n.id for n in self.graph.nodes if n.id not in placed)
         users: dict[int, set[_Draft]] = {}

@@ -11,6 +11,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, sharing
+from gradviz.graph.losing_cuts import LosingCuts
+from gradviz.graph.of_torch import OfTorch
 from gradviz.graph.records import (
     Accumulated,
     Backward,
@@ -26,6 +28,7 @@ from gradviz.graph.records import (
     Tensor,
     Wrote,
 )
+from gradviz.graph.refusals import refused_at
 from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture import rows
 from gradviz.words.notes import note_text
@@ -179,6 +182,7 @@ class _Teller:
     ) -> None:
         self.graph, self.facts, self.words = graph, Facts.of(graph), Words(graph, code)
         self.saved_tensors = SavedTensors(self.facts)
+        self.losing_cuts = LosingCuts(self.facts)
         self.listing, self.chars = listing, chars
 
     def sentences(self, error: str) -> Iterator[Sentence]:
@@ -293,13 +297,13 @@ class _Teller:
         """Return the tensor that a backward refused because it is not tracked."""
         call = self.graph.call.get(event.call_id)
         run = self.facts.run_of_call.get(event.call_id)
-        refused = self.facts.refused(run, event.message) if run and call and call.inputs else []
+        refused = refused_at(self.graph, run, event.message) if run and call and call.inputs else []
         root = self.graph.tensor[refused[0]] if refused else None
         return root if root and root.requires_grad is False and "element" in event.message else None
 
     def is_nothing_behind(self, root: Tensor) -> bool:
         """Say whether it is known that nothing a tensor was computed from requires grad."""
-        behind = self.facts.inputs_behind([root.id])
+        behind = self.losing_cuts.inputs_behind([root.id])
         origins = [self.graph.tensor[i] for i in behind if i in self.graph.tensor]
         return not self.graph.notes and all(t.requires_grad is False for t in origins)
 
@@ -343,11 +347,11 @@ class _Teller:
     def cuts(self, lost: bool) -> Iterator[str]:
         """Tell of the cut that matters most, if it lost a gradient or if it lost none: on the way
         to the last root."""
-        losing = self.facts.losing_cuts
+        losing = self.losing_cuts.all
         cuts = [c for c in self.facts.real_cuts if self.facts.leaves_reached(c.input_id)]
         if not cuts or any(c in losing for c in cuts) is not lost:
             return
-        behind = self.facts.inputs_behind(self.graph.roots[-1:])
+        behind = self.losing_cuts.inputs_behind(self.graph.roots[-1:])
         first = min(cuts, key=lambda c: (c not in losing, c.output_id not in behind))
         text = self.at_line(self.graph.call.get(first.call_id), self.cut(first, len(cuts)))
         yield tell("summary.cut_mark", sentence=text)
@@ -464,7 +468,7 @@ class _Teller:
 
     def known_leaves(self) -> list[Tensor]:
         """Return the leaves that require grad and are the user's own."""
-        at_node = {t.object_id for t in self.facts.leaf_at.values()} - self.facts.objects_of_torch
+        at_node = {t.object_id for t in self.facts.leaf_at.values()} - OfTorch(self.facts).objects
         leaves = [t for t in self.facts.latest_state.values() if t.is_leaf and t.requires_grad]
         return [t for t in leaves if t.name or t.object_id in at_node]
 

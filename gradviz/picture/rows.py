@@ -22,6 +22,7 @@ from gradviz.graph.records import (
     SavedTensor,
     Tensor,
 )
+from gradviz.graph.refusals import refused_at
 from gradviz.graph.saved_tensors import SavedTensors
 from gradviz.picture.scene import Chart, Row
 from gradviz.words import spread
@@ -64,7 +65,7 @@ class RowWriter:
                 self.given_back.setdefault(graph.tensor[i].object_id, []).append(gradient)
             error = self.facts.error_of_call.get(run.call_id)
             if error and run.call_id in graph.call and not run.ran and run.raised_at is None:
-                refused = self.facts.refused(run, error.message)
+                refused = refused_at(graph, run, error.message)
                 self.refusals |= dict.fromkeys(refused, (run, error))
 
     def rows(

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from gradviz.graph.facts import FACTORIES, SHAPE_OF_OTHER
+from gradviz.graph.effects import FACTORIES, SHAPE_OF_OTHER
 from gradviz.watch import torch_private
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any, NamedTuple
 
-from gradviz.graph.facts import WIPING, site_of
+from gradviz.graph.effects import WIPING
+from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gradviz.graph.facts import DETACHED, Facts
+from gradviz.graph.effects import DETACHED
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read, texts_near
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradviz.graph.facts import DETACHED, code_of
+from gradviz.graph.effects import DETACHED
+from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Frame, Node, Source, Tensor, Wrote
 from gradviz.names.written import Second, argument_read_again, names_read, seconds_before

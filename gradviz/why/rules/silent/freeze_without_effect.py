@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradviz.graph.facts import DETACHED, Facts, grouped
+from gradviz.graph.effects import DETACHED
+from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import line_of
