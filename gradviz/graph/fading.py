@@ -30,9 +30,7 @@ class Fading:
         None where several operations made it small together, or where it is not known. Of several
         ways that of the last operation counts: it is the first that a gradient meets.
         """
-        node = self.operations.facts.accumulate_node.get(
-            -1 if weight.object_id is None else weight.object_id
-        )
+        node = self.operations.facts.accumulate_node.get(weight.key)
         if node is None or weight.fate not in (Fate.ZERO, Fate.VANISHED):
             return None
         found = self._faded_behind(node, VANISHING if weight.fate is Fate.VANISHED else 0.0)

@@ -80,6 +80,11 @@ class Weight(NamedTuple):
     held: bool | None
     shape: tuple[int, ...] | None
 
+    @property
+    def key(self) -> int:
+        """The id of its object; -1, which no object has, where no call met it."""
+        return -1 if self.object_id is None else self.object_id
+
 
 class _Makers:
     """Which operation made or wrote each state, of the operations that were added so far. What only
@@ -579,7 +584,7 @@ class Operations:
     def is_only_averaged(self, weight: Weight) -> bool:
         """Say whether a parameter of a module was read outside of modules alone, where no gradient
         is recorded and no loss has it: an average of the weights."""
-        uses = self.uses.get(-1 if weight.object_id is None else weight.object_id, ())
+        uses = self.uses.get(weight.key, ())
         ops = [self.all[at] for at in uses]
         is_aside = all(op.at not in self.feeding and not op.call.grad_mode for op in ops)
         outside = all(op.call.module_call is None for op in ops)

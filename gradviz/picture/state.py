@@ -15,7 +15,6 @@ from gradviz.picture.explaining import Listing
 from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
 from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
 from gradviz.picture.outline.parameters import Line, Parameters
-from gradviz.picture.outline.states import id_of
 from gradviz.picture.scene import Arrow, Card, Scene
 from gradviz.words import spread
 from gradviz.words.plain import visible
@@ -172,7 +171,7 @@ def _table(figure: Drawn, drawn: Mapping[int, str]) -> dict[str, Any]:
     facts, key = Facts.of(figure.graph), table.Keys()
     listed = []
     for line in parameters.lines():
-        ids = (t.id for w in line.weights for t in facts.states.get(id_of(w), ()))
+        ids = (t.id for w in line.weights for t in facts.states.get(w.key, ()))
         cards = {drawn[i] for i in ids if i in drawn} if line.level else set()
         row = {"key": key(line.name), "card": cards.pop() if len(cards) == 1 else ""}
         row |= _parameter(line, figure.graph)

@@ -24,8 +24,8 @@ from gradviz.graph.operations import Operations
 from gradviz.picture.outline.fit import HEIGHT, WIDTH
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card
-from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.units import Merged, Unit
 
 Check = Callable[[Drawn], list[str]]

@@ -12,8 +12,8 @@ from svg_text import Picture
 import gradviz as gv
 from gradviz.graph.iterations import Alike, Iterations
 from gradviz.graph.operations import Operations
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Tone
-from gradviz.picture.outline.states import figure
 
 TIMES = 7
 LOOP = (

@@ -12,8 +12,8 @@ from svg_text import Picture
 
 from gradviz.picture.outline.fit import INPUTS
 from gradviz.picture.outline.loops import FLOOR, Profile
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.units import Kind
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"

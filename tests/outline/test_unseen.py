@@ -15,7 +15,7 @@ from svg_text import Picture
 import gradviz as gv
 from gradviz.graph.operations import Fate, Operations
 from gradviz.graph.unseen import with_unseen
-from gradviz.picture.outline.states import figure
+from gradviz.picture.outline.norms import figure
 
 HEAD = """
 import torch

@@ -9,8 +9,8 @@ from gradviz.picture.outline.card_cuts import CardCuts
 from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.cut_rows import cut_at
 from gradviz.picture.outline.links import Link, Links, Pair
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Arrow
-from gradviz.picture.outline.states import figure
 from gradviz.words.speech import enumerated, say
 
 LONG = 12  # characters of a place that get a line of their own

@@ -18,6 +18,7 @@ from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.pointed import Pointed, pointed
 from gradviz.picture.outline.said_links import SaidLinks
 from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, Tone
+from gradviz.picture.outline.state_rows import StateRows
 from gradviz.picture.outline.states import States
 from gradviz.picture.outline.titles import Titles
 from gradviz.picture.outline.units import Kind, Merged, Unit, is_unseen
@@ -50,7 +51,8 @@ class Cards:
         self.expansion = links.expansion
         self.operations = links.operations
         self.tree = links.expansion.tree
-        self.states = States(links)
+        self.states = States(links.expansion)
+        self.state_rows = StateRows(links, self.states)
         self.words = Words(self.operations.graph)
         self.causes = Causes(self.expansion, self.words)
         self.cuts = CardCuts(links)
@@ -261,7 +263,7 @@ class Cards:
             rows += self.cut_rows.between(cuts)
             rows += self.cut_rows.of_code(member)
             left = self.titles.title(member).left
-            row = self.states.member_row(member, left, state, most)
+            row = self.state_rows.members.row(member, left, state, most)
             rows.append(row if state.all else row._replace(tone=Tone.PLAIN))
         return rows
 
@@ -270,7 +272,7 @@ class Cards:
         if unit.kind is Kind.LEAF:
             return leaf_rows(unit, self.operations, self.links)
         rows = [self.titles.title(unit), *self._number_rows(unit)]
-        rows += [*self._listed_rows(place, unit), *self.states.rows(place)]
+        rows += [*self._listed_rows(place, unit), *self.state_rows.rows(place)]
         if place in self.children and unit.kind is Kind.CALL:
             rows += self._children_rows(unit)
         return rows
@@ -308,4 +310,4 @@ class Cards:
             for i in self.tree.children.get(unit.calls[0], ())
         ]
         members = [m for m in members if self.expansion.weights_in(m)]
-        return self.states.member_rows(members)
+        return self.state_rows.members.rows(members)

@@ -13,7 +13,6 @@ from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Call, Cut, ModuleCall
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Span
-from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import BY_FUNCTION, QUIET, Expansion, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
@@ -42,7 +41,7 @@ class Causes:
 
     def cut_of(self, weight: Weight) -> Cut | None:
         """Return the first cut on the way of a parameter that lost its gradient by one."""
-        return self.expansion.first_cuts.cause_of.get(id_of(weight))
+        return self.expansion.first_cuts.cause_of.get(weight.key)
 
     def key(self, weight: Weight) -> Hashable:
         """Return what parameters have in common that lost their gradient by one cause: the line of
@@ -53,7 +52,7 @@ class Causes:
         if cut is None:
             unused = self._unused.get(id(weight), "")
             end = unused or self.places.dead_end(weight) or weight.name.rpartition(".")[0]
-            is_read = bool(self.operations.uses.get(id_of(weight)))
+            is_read = bool(self.operations.uses.get(weight.key))
             alike = end if end.isdigit() else _NUMBER.sub("#", end)  # a number alone is no name
             return bool(unused), is_read, alike
         return self.mark(cut)
@@ -65,7 +64,7 @@ class Causes:
             return self.mark(cut)
         if id(weight) in self._unused:
             return NEVER_CALLED
-        if not self.operations.uses.get(id_of(weight)):
+        if not self.operations.uses.get(weight.key):
             return NEVER_USED
         return self.places.dead_end(weight)
 
@@ -111,7 +110,7 @@ class Causes:
         unused = list(dict.fromkeys(self._unused.get(id(w), "") for w in weights))
         if unused[0]:
             return name_of(unused), say("outline.was_never_called")
-        if not self.operations.uses.get(id_of(weights[0])):
+        if not self.operations.uses.get(weights[0].key):
             module_id = weights[0].module_id
             every = [w.name for w in self.operations.weights if w.module_id == module_id]
             return name_of([w.name for w in weights], every), say("outline.was_never_used")
@@ -127,7 +126,7 @@ class Causes:
 
     def _is_raised_before(self, weight: Weight) -> bool:
         """Say whether a parameter is behind a loss whose backward raised."""
-        facts, uses = self.operations.facts, self.operations.uses.get(id_of(weight), ())
+        facts, uses = self.operations.facts, self.operations.uses.get(weight.key, ())
         if not facts.errors:
             return False
         into = (facts.goes_into(i) for at in uses for i in self.operations.all[at].makes)
@@ -156,7 +155,7 @@ class Causes:
 
     def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell of another cut that all of these parameters meet first on another way."""
-        met = [self.expansion.first_cuts.causes_of.get(id_of(w), ()) for w in weights]
+        met = [self.expansion.first_cuts.causes_of.get(w.key, ()) for w in weights]
         others = {self.mark(cut): cut for cut in reversed(met[0])}
         for cuts in met:
             here = {self.mark(cut) for cut in cuts} - {self.mark(cuts[0])} if cuts else set()
@@ -248,7 +247,7 @@ class Causes:
         given their first values."""
         found = set()
         for weight in weights:
-            call = self._first_change.get(id_of(weight))
+            call = self._first_change.get(weight.key)
             found.add((self.words.where(call), weight.fate) if call else None)
         one = found.pop() if len(found) == 1 else None
         if not one or not one[0]:

@@ -15,9 +15,9 @@ from gradviz.picture.outline.card_cuts import WRITTEN
 from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.loops import FLOOR_TEXT
+from gradviz.picture.outline.loss_names import loss_name
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
 from gradviz.picture.outline.skips import Skips
-from gradviz.picture.outline.states import id_of
 from gradviz.picture.outline.units import Unit
 from gradviz.picture.rows import error_text
 from gradviz.words.notes import iterations_text, note_text
@@ -212,7 +212,7 @@ class Heading:
     def _named(self, backward: Backward) -> tuple[str, str]:
         """Return the name of a loss, and where its backward was called."""
         call = self.operations.graph.call.get(backward.call_id)
-        return self.cards.states.loss_name(backward.run), self.cards.words.where(call)
+        return loss_name(self.operations, backward.run), self.cards.words.where(call)
 
     def _called(self, backward: Backward, times: int) -> str:
         """Tell of a call of the engine, and how often it was made."""
@@ -281,11 +281,11 @@ class Heading:
         """Name the other losses whose gradients were still in ``.grad`` of all of these parameters
         that got one in a run, so that it was added to them."""
         onto = self.operations.gradients_used.added_to
-        runs = [onto.get((id_of(w), run), ()) for w in weights if self._got_in(w, run)]
+        runs = [onto.get((w.key, run), ()) for w in weights if self._got_in(w, run)]
         if len(set(runs)) != 1:
             return []
-        names = dict.fromkeys(map(self.cards.states.loss_name, runs[0]))
-        return [] if self.cards.states.loss_name(run) in names else list(names)
+        names = [loss_name(self.operations, other) for other in runs[0]]
+        return [] if loss_name(self.operations, run) in names else list(dict.fromkeys(names))
 
     def _none_in(self, module_id: int, name: str, total: int) -> str:
         """Tell that a model got nothing, and under which line it ran where no gradient is
@@ -311,12 +311,12 @@ class Heading:
         return found.pop() if len(found) == 1 else None
 
     def _got_in(self, weight: Weight, run: int) -> bool:
-        sents = self.operations.filled_from.get(id_of(weight), {}).values()
+        sents = self.operations.filled_from.get(weight.key, {}).values()
         return any(sent.run == run for some in sents for sent in some)
 
     def _only_zeros(self, weight: Weight, run: int) -> bool:
         """Say whether all that a parameter got in a run was zeros, or it got nothing."""
-        by_op = self.operations.filled_from.get(id_of(weight), {})
+        by_op = self.operations.filled_from.get(weight.key, {})
         return all(s.norm == 0.0 for sents in by_op.values() for s in sents if s.run == run)
 
     def _causes(self, lost: list[Weight]) -> list[tuple[Span, ...]]:
@@ -370,7 +370,7 @@ class Heading:
         """Name the parameters of which statements set ``.grad``, statement by statement."""
         by_place: dict[str, list[Weight]] = {}
         for weight in self.weights:
-            call = self.operations.set_by_hand.get(id_of(weight))
+            call = self.operations.set_by_hand.get(weight.key)
             if call is not None:
                 by_place.setdefault(self.cards.words.at(call), []).append(weight)
         start = Span(say("outline.set_by_hand"))
@@ -577,9 +577,9 @@ class Heading:
             weights = [w for w in self.weights if w.object_id in above]
             for place, backward in enumerate(self.operations.graph.backwards):
                 if into >> place & 1:
-                    got = [id_of(w) for w in weights if self._got_in(w, backward.run)]
+                    got = [w.key for w in weights if self._got_in(w, backward.run)]
                     lost.update(got)
-                    losses |= {self.cards.states.loss_name(backward.run): None} if got else {}
+                    losses |= {loss_name(self.operations, backward.run): None} if got else {}
         return PartLost(len(lost), list(losses)) if lost else None
 
     def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:

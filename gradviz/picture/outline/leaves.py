@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
-from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.units import Unit, function_of
 from gradviz.words.speech import say
 
@@ -42,7 +42,7 @@ def leaf_rows(unit: Unit, operations: Operations, links: Links) -> list[Row]:
 
 
 def _state(weight: Weight, operations: Operations) -> Row:
-    norm = operations.gradients.last_norm(-1 if weight.object_id is None else weight.object_id)
+    norm = operations.gradients.last_norm(weight.key)
     right = "" if math.isnan(norm) else figure(norm)
     if weight.fate is Fate.FROZEN:
         return Row(Tone.FROZEN, (Span(say("outline.leaf_frozen")),))
@@ -71,7 +71,7 @@ def _alarm(fate: Fate) -> str:
 def _added(weight: Weight, operations: Operations, links: Links) -> Iterator[Row]:
     """Tell what each of several operations that use a parameter added to its gradient in the last
     run."""
-    by_op = operations.filled_from.get(-1 if weight.object_id is None else weight.object_id, {})
+    by_op = operations.filled_from.get(weight.key, {})
     run = max((sent.run for sents in by_op.values() for sent in sents), default=0)
     added = {at: [s for s in sents if s.run == run] for at, sents in by_op.items()}
     used = [(at, sents) for at, sents in added.items() if at is not None and sents]

@@ -6,8 +6,8 @@ import math
 from functools import cached_property
 
 from gradviz.picture.outline.links import Links
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Row, Span, Tone
-from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.titles import Titles
 from gradviz.picture.outline.units import Kind, Merged, Unit, function_of
 from gradviz.words.speech import say

@@ -16,7 +16,7 @@ from gradviz.graph.parameter_groups import Group, grouped_by_name, parts_within
 from gradviz.graph.records import Graph
 from gradviz.graph.sent import root_of_squares
 from gradviz.picture.outline.causes import Causes
-from gradviz.picture.outline.states import figure, id_of
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.units import Expansion
 from gradviz.words.speech import say
 from gradviz.words.words import Words
@@ -219,7 +219,7 @@ class Parameters:
         none, or where it was not measured."""
         if not self.is_recorded or not all(w.fate in HAS for w in weights):
             return ""
-        norms = [self.operations.gradients.last_norm(id_of(w)) for w in weights]
+        norms = [self.operations.gradients.last_norm(w.key) for w in weights]
         if any(math.isnan(norm) for norm in norms):
             return "NaN" if any(w.fate is Fate.NAN for w in weights) else ""
         return figure(root_of_squares(norms))

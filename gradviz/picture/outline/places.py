@@ -124,7 +124,7 @@ class Places:
     def dead_end(self, weight: Weight) -> str:
         """Name the outermost module that ends where the values of a parameter ended, and of which
         nothing went into a loss."""
-        uses = self.operations.uses.get(-1 if weight.object_id is None else weight.object_id, ())
+        uses = self.operations.uses.get(weight.key, ())
         if not uses:
             return ""
         end = max(self.operations.dead_end[at] for at in uses)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gradviz.picture.outline.cut_rows import CutRows
 from gradviz.picture.outline.links import Link, Links
+from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Row, Span, Tone
-from gradviz.picture.outline.states import figure
 from gradviz.picture.outline.titles import Titles
 from gradviz.words.speech import joined, say
 

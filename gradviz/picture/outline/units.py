@@ -324,7 +324,7 @@ class Expansion:
         """Say whether a parameter that lost its gradient lost it where these operations read it:
         not where they only read it where no gradient is recorded, as an average of the weights, or
         a rollout, and something else was the first cause."""
-        object_id = -1 if weight.object_id is None else weight.object_id
+        object_id = weight.key
         uses = self.operations.uses.get(object_id, ())
         here = [self.operations.all[at] for at in uses if at in ops]
         cuts = self.first_cuts.causes_of.get(object_id, ())
