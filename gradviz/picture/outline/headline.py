@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from functools import cached_property
+from collections.abc import Hashable
 from itertools import groupby
-from typing import NamedTuple
 
 from gradviz.graph.operations import HAS, Fate, Weight
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.records import Backward, Cut, NoteKind, Raised
-from gradviz.picture.outline.card_cuts import WRITTEN
+from gradviz.graph.records import NoteKind, Raised
+from gradviz.picture.outline.backward_lines import BackwardLines
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.links import Link
+from gradviz.picture.outline.cheap_cuts import CheapCuts
 from gradviz.picture.outline.loops import FLOOR_TEXT
-from gradviz.picture.outline.loss_names import loss_name
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
-from gradviz.picture.outline.skips import Skips
 from gradviz.picture.outline.units import Unit
 from gradviz.picture.rows import error_text
 from gradviz.words.notes import iterations_text, note_text
@@ -25,19 +21,10 @@ from gradviz.words.plain import visible
 from gradviz.words.speech import say
 
 CAUSES = 3  # that are told, by how many parameters they cost
-OTHERS = 2  # skips that send a gradient, before one that does not is told from them
-HARMLESS = 2  # cuts that cost nothing, and are told
+CONSTANT = 2  # derivatives that a loss holds as a constant, and that are told
 NAMES = 3  # modules that a line names at most
 ERRORS = 2  # the last ones
 MESSAGE = 140  # characters of what was raised
-NAMED = 2  # models without a gradient from a backward that are named
-
-
-class PartLost(NamedTuple):
-    """How many parameters lose a part of what these losses send them."""
-
-    n: int
-    losses: list[str]
 
 
 class Heading:
@@ -60,10 +47,18 @@ class Heading:
         if not self.weights:
             return Headline(say("outline.no_parameters"), (*self._errors(), *self._notes()))
         lost = [w for w in self.weights if self.sort(w) is Rail.NONE]
-        costly = [*self._errors(), *self._causes(lost), *self._partly()]
-        backwards = [*self._backwards(), *self._iterations()]
-        constant = self._constant_derivatives()
-        lines = [*costly, *constant, *backwards, *self._states(), *self._harmless(), *self._notes()]
+        cheap_cuts = CheapCuts(self.cards)
+        lines = [
+            *self._errors(),
+            *self._causes(lost),
+            *cheap_cuts.partly(),
+            *self._constant_derivatives(),
+            *BackwardLines(self.cards).lines(),
+            *self._iterations(),
+            *self._states(),
+            *cheap_cuts.harmless(),
+            *self._notes(),
+        ]
         strip = self._strip() if self._is_uneven() else ()
         return Headline(self._title(), tuple(lines), strip)
 
@@ -163,68 +158,6 @@ class Heading:
 
     # --- causes -----------------------------------------------------------------------------------
 
-    def _backwards(self) -> list[tuple[Span, ...]]:
-        """Tell what each of several backwards did, model by model."""
-        backwards = self.operations.graph.backwards
-        if len(backwards) == 1 and self._are_unlike(backwards[0].run):
-            return [tuple(self._modules_in(backwards[0].run))]
-        if len(backwards) < 2:
-            return []
-        lines: dict[Hashable, list[tuple[Backward, tuple[Span, ...]]]] = {}
-        for backward in backwards:
-            filled = () if backward.kind == "grad" else self._filled(backward.run)
-            if not filled and self._fills_none(backward):
-                filled = (Span(say("outline.fills_none")),)
-            line = backward.kind, self._named(backward), tuple(span.text for span in filled)
-            lines.setdefault(line, []).append((backward, filled))
-        told, grads = [], []
-        for same in lines.values():
-            first, filled = same[0]
-            if first.kind == "grad":
-                grads.append((first, len(same)))
-            else:
-                told.append((Span(self._called(first, len(same))), *filled))
-        left = len(told) - CAUSES
-        more = [(Span(say("outline.more_backwards", n=left)),)] if left > 0 else []
-        return [*told[:CAUSES], *more, *self._grads(grads)]
-
-    def _grads(self, found: list[tuple[Backward, int]]) -> list[tuple[Span, ...]]:
-        """Tell of what only derivatives were taken of, in one line."""
-        if len(found) == 1:
-            return [(Span(self._called(*found[0])),)]
-        losses = list(dict.fromkeys(self._named(backward)[0] for backward, _ in found))
-        return [(Span(say("outline.grads_of", losses=losses)),)] if losses else []
-
-    def _filled(self, run: int) -> tuple[Span, ...]:
-        """Tell what one of several backwards did; what is frozen has a line of its own."""
-        return tuple(self._modules_in(run, told_frozen=True))
-
-    def _fills_none(self, backward: Backward) -> bool:
-        """Say whether it is known that a backward filled no ``.grad`` of the parameters."""
-        if backward.kind == "grad" or not backward.watched:
-            return False
-        writes = self.operations.facts.writes_by_call.get(backward.call_id, ())
-        written = {self.operations.graph.tensor[event.after_id].object_id for event in writes}
-        return written.isdisjoint(self.operations.weight) and not any(
-            self._got_in(weight, backward.run) for weight in self.weights
-        )
-
-    def _named(self, backward: Backward) -> tuple[str, str]:
-        """Return the name of a loss, and where its backward was called."""
-        call = self.operations.graph.call.get(backward.call_id)
-        return loss_name(self.operations, backward.run), self.cards.words.where(call)
-
-    def _called(self, backward: Backward, times: int) -> str:
-        """Tell of a call of the engine, and how often it was made."""
-        name, place = self._named(backward)
-        if backward.kind == "grad":
-            if place:
-                return say("outline.grad_at", loss=name, place=place, times=times)
-            return say("outline.grad_of", loss=name, times=times)
-        if place:
-            return say("outline.backward_at", loss=name, place=place, times=times)
-        return say("outline.backward_of", loss=name, times=times)
-
     def _iterations(self) -> list[tuple[Span, ...]]:
         """Tell of iterations in which the same happens which of them is drawn."""
         found: list[tuple[Span, ...]] = []
@@ -234,90 +167,6 @@ class Heading:
             text = iterations_text(alike.times, alike.chosen + 1, alike.differ_inside, inner)
             found.append((Span(text),))
         return found[:CAUSES]
-
-    def _modules_in(self, run: int, told_frozen: bool = False) -> list[Span]:
-        """Tell what each model got in a run, and the parameters that belong to none.
-
-        Args:
-            told_frozen: whether another line names the models that are frozen.
-        """
-        if not self.operations.graph.modules:
-            n = sum(self._got_in(weight, run) for weight in self.weights)
-            return [Span(say("outline.all_of", n=n, total=len(self.weights)), "cut")]
-        spans, none = list[Span](), list[Span]()
-        for module in self.operations.graph.modules:
-            weights = [w for w in self.weights if w.module_id == module.id]
-            if not weights or (told_frozen and all(w.fate is Fate.FROZEN for w in weights)):
-                continue
-            if any(self._got_in(weight, run) for weight in weights):
-                spans.append(Span(self._some_in(module.name, weights, run), "cut"))
-            else:
-                none.append(Span(self._none_in(module.id, module.name, len(weights))))
-        spans += self._alone_in(run)
-        if spans and len(none) > NAMED:
-            none = [Span(say("outline.others_get_none", n=len(none)))]
-        return [*spans, *none]
-
-    def _alone_in(self, run: int) -> list[Span]:
-        """Name the parameters that got something in a run and that belong to no model."""
-        got = [w for w in self.weights if w.module_id is None and self._got_in(w, run)]
-        names = list(dict.fromkeys(w.name for w in got if w.name))
-        if not names or len(names) > NAMES:
-            return []
-        return [Span(say("outline.alone_get", names=names), "cut")]
-
-    def _some_in(self, name: str, weights: list[Weight], run: int) -> str:
-        """Count the parameters of a model that got something in a run, and tell to what it was
-        added."""
-        n, total = sum(self._got_in(w, run) for w in weights), len(weights)
-        if all(self._only_zeros(weight, run) for weight in weights):
-            return say("outline.module_gets_zeros", module=name, n=n, total=total)
-        if losses := self._added_to(weights, run):
-            fields = {"module": name, "n": n, "total": total, "losses": losses}
-            return say("outline.module_gets_more", **fields)
-        return say("outline.module_gets", module=name, n=n, total=total)
-
-    def _added_to(self, weights: list[Weight], run: int) -> list[str]:
-        """Name the other losses whose gradients were still in ``.grad`` of all of these parameters
-        that got one in a run, so that it was added to them."""
-        onto = self.operations.gradients_used.added_to
-        runs = [onto.get((w.key, run), ()) for w in weights if self._got_in(w, run)]
-        if len(set(runs)) != 1:
-            return []
-        names = [loss_name(self.operations, other) for other in runs[0]]
-        return [] if loss_name(self.operations, run) in names else list(dict.fromkeys(names))
-
-    def _none_in(self, module_id: int, name: str, total: int) -> str:
-        """Tell that a model got nothing, and under which line it ran where no gradient is
-        recorded."""
-        region = self._region_around(module_id)
-        place = self.causes.place_of_region(region) if region is not None else ""
-        if place:
-            return say("outline.module_under_no_grad", module=name, total=total, place=place)
-        return say("outline.module_gets_none", module=name, total=total)
-
-    def _are_unlike(self, run: int) -> bool:
-        """Say whether some of several models got a gradient in a run, and others ran as a whole
-        where none is recorded."""
-        modules = {m.id for m in self.operations.graph.modules}
-        got = {w.module_id for w in self.weights if self._got_in(w, run)}
-        return bool(got) and any(self._region_around(i) is not None for i in modules - got)
-
-    def _region_around(self, module_id: int) -> int | None:
-        """Return the stretch where no gradient is recorded in which a model ran as a whole."""
-        tree, region = self.cards.tree, self.cards.expansion.region
-        calls = [c.id for c in tree.call.values() if c.module_id == module_id and not c.path]
-        found = {region.get(at) for i in calls for at in tree.below.get(i, ())}
-        return found.pop() if len(found) == 1 else None
-
-    def _got_in(self, weight: Weight, run: int) -> bool:
-        sents = self.operations.filled_from.get(weight.key, {}).values()
-        return any(sent.run == run for some in sents for sent in some)
-
-    def _only_zeros(self, weight: Weight, run: int) -> bool:
-        """Say whether all that a parameter got in a run was zeros, or it got nothing."""
-        by_op = self.operations.filled_from.get(weight.key, {})
-        return all(s.norm == 0.0 for sents in by_op.values() for s in sents if s.run == run)
 
     def _causes(self, lost: list[Weight]) -> list[tuple[Span, ...]]:
         """Tell the causes by the parameters that they cost, most first."""
@@ -501,17 +350,6 @@ class Heading:
         told = Span(say("outline.batch_norms_moved", n=len(moved)), "strong")
         return [(start, told, Span(say("outline.eval_keeps_them")))]
 
-    def _partly(self) -> list[tuple[Span, ...]]:
-        """Tell of cuts by which parameters lose a part of what a loss sends them, the most
-        first."""
-        lines: list[tuple[Span, ...]] = []
-        for same, lost in self._cheap_cuts[:HARMLESS]:
-            if lost is not None:
-                text = say("outline.partly", n=lost.n, losses=lost.losses)
-                lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
-                lines += self._others_send(same[0][1])
-        return lines
-
     def _constant_derivatives(self) -> list[tuple[Span, ...]]:
         """Tell of derivatives that a loss holds as a constant, as no graph was made of them."""
         told: dict[str, str] = {}
@@ -529,96 +367,8 @@ class Heading:
                 Span(say("outline.constant_in_loss", name=name)),
                 Span(say("outline.without_create_graph", place=place), "cut"),
             )
-            for name, place in list(told.items())[:HARMLESS]
+            for name, place in list(told.items())[:CONSTANT]
         ]
-
-    def _harmless(self) -> list[tuple[Span, ...]]:
-        """Tell of cuts that are drawn or said though no parameter loses anything by them of a loss
-        that trains it."""
-        if self.cards.brief:
-            n = sum(lost is None and not self._is_of_older(same) for same, lost in self._cheap_cuts)
-            return [(Span(say("outline.harmless_on_cards", n=n)),)] if n else []
-        lines: list[tuple[Span, ...]] = []
-        for same in (same for same, lost in self._cheap_cuts[:HARMLESS] if lost is None):
-            text = say("outline.cut_of_older" if self._is_of_older(same) else "outline.harmless")
-            lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
-            lines += self._others_send(same[0][1])
-        return lines
-
-    def _is_of_older(self, same: list[tuple[Link, Cut]]) -> bool:
-        """Say whether cuts are of a result that is older than the recording, of which it is not
-        known what it was computed from."""
-        graph = self.operations.graph
-        edges = (graph.tensor[cut.input_id].gradient_edge for _, cut in same)
-        return any(edge is not None and graph.node[edge.node_id].stub for edge in edges)
-
-    @cached_property
-    def _cheap_cuts(self) -> list[tuple[list[tuple[Link, Cut]], PartLost | None]]:
-        """The cuts that are drawn or said though no parameter is left without by them, line by
-        line, those first by which most parameters lose a part."""
-        found: dict[Hashable, list[tuple[Link, Cut]]] = {}
-        costly = {self.cards.expansion.told(cut) for cut in self.cards.cuts.loses}
-        for link in self.cards.links.all.values():
-            for cut in link.cuts:
-                told = self.cards.expansion.told(cut)
-                if told not in costly and (link.is_cut or cut.reason in WRITTEN):
-                    found.setdefault(told, []).append((link, cut))
-        both = [(same, self._part_lost(same)) for same in found.values()]
-        both.sort(key=lambda pair: 0 if pair[1] is None else -pair[1].n)
-        return both
-
-    def _part_lost(self, same: list[tuple[Link, Cut]]) -> PartLost | None:
-        """Tell how many parameters lose a part of what losses send them by these cuts, and which
-        losses; None: none loses any."""
-        facts, lost, losses = self.operations.facts, set[int](), dict[str, None]()
-        for _, cut in same:
-            into = 0 if cut.output_id is None else facts.goes_into(cut.output_id)
-            above = {leaf.object_id for leaf in facts.leaves_reached(cut.input_id)}
-            weights = [w for w in self.weights if w.object_id in above]
-            for place, backward in enumerate(self.operations.graph.backwards):
-                if into >> place & 1:
-                    got = [w.key for w in weights if self._got_in(w, backward.run)]
-                    lost.update(got)
-                    losses |= {loss_name(self.operations, backward.run): None} if got else {}
-        return PartLost(len(lost), list(losses)) if lost else None
-
-    def _harmless_cut(self, same: list[tuple[Link, Cut]]) -> str:
-        """Tell cuts of one line, and the cards between which they stand."""
-        cut = same[0][1]
-        names = {
-            "first": self._names_of([link.tail for link, _ in same], [one for _, one in same]),
-            "last": self._names_of([link.head for link, _ in same]),
-        }
-        return say(
-            "outline.harmless_cut",
-            reason=self.causes.reason(cut),
-            place=self.causes.where(cut),
-            **names,
-        )
-
-    def _names_of(self, places: list[int], cuts: Sequence[Cut] = ()) -> list[str]:
-        """Name cards, each once; of modules side by side those whose results were cut."""
-        near = {self.operations.made_by.get(cut.input_id, -1) for cut in cuts}
-        units = (self.cards.units[place] for place in places)
-        names = (name for unit in units for name in self.cards.titles.names_in(unit, near))
-        return list(dict.fromkeys(names))
-
-    def _others_send(self, cut: Cut) -> list[tuple[Span, ...]]:
-        """Tell that all other skips of this kind, between modules of the same classes, send a
-        gradient."""
-        beside = self._skips.beside(cut)
-        if beside is None or beside.sending < OTHERS:
-            return []
-        fields: dict[str, int | str] = {"k": beside.sending, "n": beside.sending + 1}
-        if beside.module:
-            fields |= {"kind": beside.kind, "name": beside.module}
-            return [(Span(say("outline.branches_send", **fields)),)]
-        return [(Span(say("outline.others_send", **fields)),)]
-
-    @cached_property
-    def _skips(self) -> Skips:
-        links = self.cards.links.finer or self.cards.links
-        return Skips(self.cards.expansion, links.units)
 
     # --- the strip --------------------------------------------------------------------------------
 
