@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import code_of
 from gradviz.graph.records import Graph
 from gradviz.picture import dot, render
+from gradviz.picture.arrangements import ACROSS
 from gradviz.picture.figure import Figure
 from gradviz.picture.scene import Card, Row, Scene
 from gradviz.picture.theme import dark_picture
@@ -62,7 +63,7 @@ def svg(number: str) -> str:
     """Draw the picture of a notebook of the core, in the colours of the page that shows it."""
     program = PROGRAMS[number]
     figure, _ = run(program.code)
-    source = dot.dot(short(figure, program), dot.ACROSS[0])
+    source = dot.dot(short(figure, program), ACROSS[0])
     return dark_picture(render.render(source).decode())
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Accumulated, Changed, Freed, Graph, Hooked, NodeRan, Source, Wrote
 from gradviz.live.reading import as_read
-from gradviz.picture import cards, dot, fold, render
+from gradviz.picture import cards, fold, own_looks, render
 from gradviz.picture.arrange import arranged
 from gradviz.picture.figure import WIDTH, Figure
 from gradviz.picture.scene import Box, Card, Row, Scene
@@ -224,7 +224,7 @@ def _svgs(scenes: Sequence[Scene], width: int = WIDTH) -> tuple[list[str] | None
     whole = whole_of(scenes)
     try:
         source, how, _ = render.best(whole, width)
-        pieces = [dot.pieces(scene, how) for scene in scenes]
+        pieces = [own_looks.pieces(scene, how) for scene in scenes]
         start, drawn, end = render.pieces(source, (piece for step in pieces for piece in step))
     except render.CannotDraw as why:
         return None, str(why)

@@ -22,18 +22,12 @@ from xml.etree import ElementTree
 
 from gradviz.graph.records import GradvizError
 from gradviz.picture import theme
+from gradviz.picture.arrangements import ACROSS, ARRANGEMENTS, ONE_COLUMN, Arrangement
 from gradviz.picture.chips import box_of, chip_of, make_room, place_chips
-from gradviz.picture.dot import (
-    ACROSS,
-    ARRANGEMENTS,
-    ONE_COLUMN,
-    Arrangement,
-    OwnLook,
-    Piece,
-    line_of,
-)
 from gradviz.picture.dot import dot as write_dot
+from gradviz.picture.dot import line_of
 from gradviz.picture.geometry import Chip, Point, Rect, Spline
+from gradviz.picture.own_looks import OwnLook, Piece
 from gradviz.picture.scene import Scene
 from gradviz.words.plain import visible
 from gradviz.words.progress import Progress

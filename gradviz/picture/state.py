@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Graph, Node, Summary, Tensor
-from gradviz.picture import dot, explaining, render, table, text
+from gradviz.picture import explaining, legend, render, table, text
 from gradviz.picture.explaining import Listing
 from gradviz.picture.outline.drawn import Drawn as OutlineDrawn
 from gradviz.picture.outline.parameters import COLUMNS as PARAMETER_COLUMNS
@@ -144,7 +144,7 @@ def _svg(figure: Drawn, svg_of: Callable[[], str] | None) -> tuple[str, str]:
 
 def _legend(scene: Scene) -> dict[str, Any]:
     """Return what a picture would say in its legend: its signs and their words, and its notes."""
-    signs = [[sign, say(f"legend.{sign}")] for sign in dot.signs(scene)]
+    signs = [[sign, say(f"legend.{sign}")] for sign in legend.signs(scene)]
     return {"legend": signs, "notes": list(scene.notes)}
 
 

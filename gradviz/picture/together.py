@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradviz.picture import dot, fold, render, theme
+from gradviz.picture import fold, render, theme
 from gradviz.picture.figure import WIDTH
+from gradviz.picture.own_looks import arrow_look, frame_looks, has_room_for, own_look
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.picture.state import name_of
 from gradviz.picture.table import Keys
@@ -188,13 +189,14 @@ def _widest(kinds: set[str]) -> str:
 class Together:
     """Places that several pictures share.
 
-    Example:
-        >>> from gradviz.picture.scene import Card, Row, Scene
-        >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
-        >>> together = Together()
-        >>> together.add("first", scene)
-        >>> together.svg(scene)[:4]
-        '<svg'
+        Example:
+            >>> from gradviz.picture.own_looks import arrow_look, frame_looks, has_room_for, own_look
+    from gradviz.picture.scene import Card, Row, Scene
+            >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
+            >>> together = Together()
+            >>> together.add("first", scene)
+            >>> together.svg(scene)[:4]
+            '<svg'
     """
 
     def __init__(self, most: int | None = MOST) -> None:
@@ -289,14 +291,14 @@ class Together:
         titles = {f"n{c.id}": c.detail for c in scene.cards if c.detail}
         rooms = {c.id: c for c in self.whole.cards}
         cards = {
-            f"n{numbers[i]}": dot.own_look(card, rooms[numbers[i]], how) for i, card in own.items()
+            f"n{numbers[i]}": own_look(card, rooms[numbers[i]], how) for i, card in own.items()
         }
         heads = {c.id: c for c in new.cards}
         arrows = {
-            f"e{places[key]}": dot.arrow_look(i, arrow, heads[arrow.head], how)
+            f"e{places[key]}": arrow_look(i, arrow, heads[arrow.head], how)
             for i, (key, arrow) in enumerate(_keyed(new.arrows))
         }
-        frames = dot.frame_looks(self._terms(new), how)
+        frames = frame_looks(self._terms(new), how)
         drawn = render.placed(source, cards, arrows, frames, titles)
         if is_too_wide(drawn, width):  # seen whole is more than that no card moves
             drawn = render.placed(source, cards, arrows, frames, titles, is_trimmed=True)
@@ -307,7 +309,7 @@ class Together:
         another one takes as long as all the rest, and new numbers move nothing."""
         self._newest = self._laid_over()
         ways = [last.how for last in self._last.values()]
-        if not ways or not all(dot.has_room_for(self.whole, self._newest, how) for how in ways):
+        if not ways or not all(has_room_for(self.whole, self._newest, how) for how in ways):
             self.whole = self._newest
 
     def _laid_over(self) -> Scene:

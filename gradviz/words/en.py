@@ -3345,7 +3345,7 @@ FACT = {
     "first_of": "{names} … {n} in all",
 }
 
-# the signs of a picture, by the kinds of arrows, cards and frames: picture/dot.py
+# the signs of a picture, by the kinds of arrows, cards and frames: picture/legend.py
 LEGEND = {
     "forward": "─► value",
     "gradient": "◄━ gradient",

@@ -19,7 +19,7 @@ import gradviz as gv
 from gradviz.graph.records import Accumulated, Freed, NodeRan
 from gradviz.live import steps
 from gradviz.picture import arrange, cards, fold, render
-from gradviz.picture.dot import VALUE_CHARS
+from gradviz.picture.card_tables import VALUE_CHARS
 from gradviz.picture.scene import Row, Scene
 from gradviz.picture.telling import Story
 from gradviz.picture.theme import ROWS

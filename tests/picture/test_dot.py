@@ -14,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradviz.picture import dot, render
+from gradviz.picture.arrangements import ACROSS, ARRANGEMENTS, ONE_COLUMN, Arrangement
+from gradviz.picture.card_tables import lines_of_row
+from gradviz.picture.line_breaks import wrap
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.words.en import WRONG_USE
 from gradviz.words.speech import say
@@ -95,7 +98,7 @@ def test_only_listed_attributes_are_written() -> None:
 
 
 def test_long_code_wraps_and_says_that_it_goes_on() -> None:
-    lines = dot.wrap(
+    lines = wrap(
         "total = torch.nn.functional.mse_loss(prediction * weight + bias, target, reduction='sum')",
         30,
         2,
@@ -105,11 +108,11 @@ def test_long_code_wraps_and_says_that_it_goes_on() -> None:
     assert lines[-1].endswith("…")
 
 
-@pytest.mark.parametrize("how", [*dot.ARRANGEMENTS, *dot.ACROSS, *dot.ONE_COLUMN])
+@pytest.mark.parametrize("how", [*ARRANGEMENTS, *ACROSS, *ONE_COLUMN])
 @pytest.mark.parametrize("use", WRONG_USE.values())
-def test_a_warning_stands_whole_on_the_narrowest_card(how: dot.Arrangement, use: str) -> None:
+def test_a_warning_stands_whole_on_the_narrowest_card(how: Arrangement, use: str) -> None:
     warning = say("row.overwritten", wrong_use=use)
-    assert " ".join(dot._lines(Row("stale", warning), how.lines)) == warning
+    assert " ".join(lines_of_row(Row("stale", warning), how.lines)) == warning
 
 
 PROGRAM = """

@@ -19,7 +19,7 @@ from gradviz.graph import preview
 from gradviz.graph.records import Accumulated, Changed, Graph, Hooked, NoteKind
 from gradviz.picture import explaining, nodes
 from gradviz.picture.cards import scene
-from gradviz.picture.dot import _chip_lines
+from gradviz.picture.chip_labels import chip_lines
 from gradviz.picture.telling import Story
 
 Hook = Callable[[torch.Tensor], Any]
@@ -473,5 +473,5 @@ def test_sums_in_low_precision_are_not_taken_for_changes() -> None:
 
 
 def test_chips_keep_both_values_on_lines_of_their_own() -> None:
-    assert _chip_lines("1 → hook → 10") == ["1 → hook → 10"]
-    assert _chip_lines("[1, 1, 1] → hook → [10, 10, 10]") == ["[1, 1, 1] → hook", "→ [10, 10, 10]"]
+    assert chip_lines("1 → hook → 10") == ["1 → hook → 10"]
+    assert chip_lines("[1, 1, 1] → hook → [10, 10, 10]") == ["[1, 1, 1] → hook", "→ [10, 10, 10]"]

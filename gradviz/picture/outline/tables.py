@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradviz.picture import theme
-from gradviz.picture.dot import escape
+from gradviz.picture.markup import escape
 from gradviz.picture.outline.looks import SpanLook
 
 LEFT, RIGHT = "left", "right"
