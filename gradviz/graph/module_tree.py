@@ -77,6 +77,11 @@ class ModuleTree:
         """The calls of each module that computed something, by root and path."""
         return grouped(((self.call[i].module_id, self.call[i].path), i) for i in self.below)
 
+    def calls_of_same(self, call_id: int) -> list[int]:
+        """Return the calls that computed something of the module that one of them called."""
+        call = self.call[call_id]
+        return self.calls_of.get((call.module_id, call.path), [])
+
     @cached_property
     def all_calls_of(self) -> dict[tuple[int, str], list[int]]:
         """All calls of each module, by root and path."""

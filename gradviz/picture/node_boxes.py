@@ -19,7 +19,7 @@ from gradviz.picture.fold import LIMIT, contract, fits, fold
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
 from gradviz.picture.outline.fit import Fitting, Plan
 from gradviz.picture.outline.fold import fold_one
-from gradviz.picture.outline.units import Kind, Unit
+from gradviz.picture.outline.unit import Kind, Unit
 from gradviz.picture.outline.unrecorded import FEWER, Unrecorded
 from gradviz.picture.scene import LINES, Card, Row, Scene
 from gradviz.words.speech import say

@@ -189,14 +189,13 @@ def _widest(kinds: set[str]) -> str:
 class Together:
     """Places that several pictures share.
 
-        Example:
-            >>> from gradviz.picture.own_looks import arrow_look, frame_looks, has_room_for, own_look
-    from gradviz.picture.scene import Card, Row, Scene
-            >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
-            >>> together = Together()
-            >>> together.add("first", scene)
-            >>> together.svg(scene)[:4]
-            '<svg'
+    Example:
+        >>> from gradviz.picture.scene import Card, Row, Scene
+        >>> scene = Scene((Card(0, "leaf", (Row("code", "a"),), tensor_ids=(0,)),))
+        >>> together = Together()
+        >>> together.add("first", scene)
+        >>> together.svg(scene)[:4]
+        '<svg'
     """
 
     def __init__(self, most: int | None = MOST) -> None:

@@ -26,7 +26,7 @@ from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card
-from gradviz.picture.outline.units import Merged, Unit
+from gradviz.picture.outline.unit import Merged, Unit
 
 Check = Callable[[Drawn], list[str]]
 CountCheck = Callable[[Drawn, Namespace], list[str]]

@@ -23,7 +23,7 @@ from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.fit import Fitting, Plan, boxes_in
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.links import Links
-from gradviz.picture.outline.units import Kind, Unit
+from gradviz.picture.outline.unit import Kind, Unit
 from gradviz.recording import Recording
 
 SEEDS = sorted(random.Random(7).sample(range(1000), 16))

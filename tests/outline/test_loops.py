@@ -14,7 +14,7 @@ from gradviz.picture.outline.fit import INPUTS
 from gradviz.picture.outline.loops import FLOOR, Profile
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.units import Kind
+from gradviz.picture.outline.unit import Kind
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
 BY_HAND = (

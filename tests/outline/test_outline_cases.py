@@ -14,7 +14,7 @@ from svg_text import Picture
 from torch.nn import functional
 
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.units import Kind
+from gradviz.picture.outline.unit import Kind
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 STEP = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.randn(4, 8)\n" + MARKER + "\n"

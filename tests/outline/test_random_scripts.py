@@ -49,7 +49,7 @@ def script(seed: int) -> str:
 def test_every_cut_that_is_written_and_every_lost_leaf_is_told(seed: int) -> None:
     picture = drawn(script(seed), "case.py")
     told = " ".join(ElementTree.fromstring(picture.svg).itertext())
-    operations, cuts_at = picture.fitting.operations, picture.fitting.expansion.cuts_at
+    operations, cuts_at = picture.fitting.operations, picture.fitting.expansion.cuts.at
     cuts = [cut for at in operations.feeding for cut in cuts_at.get(at, ())]
     for call in {cut.call_id for cut in cuts if cut.reason in WRITTEN}:
         source = operations.graph.call[call].source

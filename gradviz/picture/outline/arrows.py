@@ -59,7 +59,7 @@ class Arrows:
     def _cut_label(self, cuts: list[Cut]) -> tuple[tuple[str, ...], bool]:
         """Return the lines that stand on an arrow of cuts, and whether these cost a gradient."""
         first = max(cuts, key=self.cuts.losing)
-        told = {self.links.expansion.told(cut): cut for cut in (first, *cuts)}
+        told = {self.links.expansion.cuts.told(cut): cut for cut in (first, *cuts)}
         by_place: dict[str, list[str]] = {}
         for cut in told.values():
             by_place.setdefault(self.causes.where(cut), []).append(self.causes.reason(cut))

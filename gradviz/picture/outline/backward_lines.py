@@ -161,7 +161,7 @@ class BackwardLines:
 
     def _region_around(self, module_id: int) -> int | None:
         """Return the stretch where no gradient is recorded in which a model ran as a whole."""
-        tree, region = self.cards.tree, self.cards.expansion.region
+        tree, region = self.cards.tree, self.cards.expansion.no_grad.region
         calls = [c.id for c in tree.call.values() if c.module_id == module_id and not c.path]
         found = {region.get(at) for i in calls for at in tree.below.get(i, ())}
         return found.pop() if len(found) == 1 else None

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.asked import Before
-from gradviz.picture.outline.units import Expansion, Kind, Unit
+from gradviz.picture.outline.unit import Kind, Unit
+from gradviz.picture.outline.units import Expansion
 
 Keys = tuple[Hashable, ...]
 

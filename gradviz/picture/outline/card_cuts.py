@@ -6,7 +6,8 @@ from functools import cached_property
 
 from gradviz.graph.records import Call, Cut, CutReason
 from gradviz.picture.outline.links import Links
-from gradviz.picture.outline.units import QUIET, Kind, Unit
+from gradviz.picture.outline.no_grad import QUIET
+from gradviz.picture.outline.unit import Kind, Unit
 
 # Cuts that somebody wrote; those of a comparison or of indices stand in every program.
 WRITTEN = (CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD_WRITE)
@@ -31,7 +32,7 @@ class CardCuts:
         """Which parameters lost their gradient by a cut, of those that should get one, by the ids
         of their objects. Where several cuts stand side by side, each of them costs it."""
         found: dict[Cut, set[int]] = {}
-        for object_id, cuts in self.expansion.first_cuts.causes_of.items():
+        for object_id, cuts in self.expansion.cuts.first.causes_of.items():
             if self.operations.should_get(self.operations.weight[object_id]):
                 for cut in cuts:
                     found.setdefault(cut, set()).add(object_id)
@@ -51,7 +52,7 @@ class CardCuts:
     def inside(self, unit: Unit) -> list[Cut]:
         """List the cuts inside of a card, also on arrows that would lead from it to itself."""
         places = sorted({place for at in unit.ops for place in self.expansion.with_arrows(at)})
-        cuts = [cut for at in places for cut in self.expansion.cuts_at.get(at, ())]
+        cuts = [cut for at in places for cut in self.expansion.cuts.at.get(at, ())]
         if unit.kind is not Kind.CALL:
             return [cut for cut in cuts if self._is_told_in_code(cut, unit)]
         own = [cut for cut in cuts if self._is_between_own(cut, unit)]
@@ -107,8 +108,8 @@ class CardCuts:
             has_arrow = link.pair in drawn and self.links.is_cut_arrow(link)
             if not link.is_cut and not has_arrow:
                 found += [c for c in link.cuts if c.reason in WRITTEN or self.losing(c)]
-        inside = {*map(self.expansion.told, self.inside(self.links.units[place]))}
-        return [cut for cut in found if self.expansion.told(cut) not in inside]
+        inside = {*map(self.expansion.cuts.told, self.inside(self.links.units[place]))}
+        return [cut for cut in found if self.expansion.cuts.told(cut) not in inside]
 
     def out_of_torch(self, place: int) -> list[Cut]:
         """List the cuts by which the values of leaves left torch where a card stands, which cost

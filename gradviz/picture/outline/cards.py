@@ -21,7 +21,8 @@ from gradviz.picture.outline.scene import Arrow, Card, Frame, Rail, Row, Span, T
 from gradviz.picture.outline.state_rows import StateRows
 from gradviz.picture.outline.states import States
 from gradviz.picture.outline.titles import Titles
-from gradviz.picture.outline.units import Kind, Merged, Unit, is_unseen
+from gradviz.picture.outline.unit import Kind, Merged, Unit
+from gradviz.picture.outline.units import is_unseen
 from gradviz.words.speech import say
 from gradviz.words.words import Words
 
@@ -256,10 +257,12 @@ class Cards:
         regions: set[Hashable] = set()  # that have no frame in a list
         for member, state in zip(unit.members, states, strict=True):
             cuts = self.cuts.before_part(place, member)
-            if not self.expansion.are_quiet(unit.ops) and self.expansion.are_quiet(member.ops):
+            if not self.expansion.no_grad.are_quiet(unit.ops) and self.expansion.no_grad.are_quiet(
+                member.ops
+            ):
                 quiet = [cut for cut in self.cuts.of_operations(member) if self.cuts.losing(cut)]
-                cuts += [cut for cut in quiet if self.expansion.told(cut) not in regions]
-                regions.update(map(self.expansion.told, quiet))
+                cuts += [cut for cut in quiet if self.expansion.cuts.told(cut) not in regions]
+                regions.update(map(self.expansion.cuts.told, quiet))
             rows += self.cut_rows.between(cuts)
             rows += self.cut_rows.of_code(member)
             left = self.titles.title(member).left

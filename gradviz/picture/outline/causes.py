@@ -11,9 +11,10 @@ from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.operations import Fate, Weight
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Call, Cut, ModuleCall
+from gradviz.picture.outline.no_grad import QUIET
 from gradviz.picture.outline.places import Places
 from gradviz.picture.outline.scene import Span
-from gradviz.picture.outline.units import BY_FUNCTION, QUIET, Expansion, function_of
+from gradviz.picture.outline.units import BY_FUNCTION, Expansion, function_of
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 from gradviz.words.words import NAME, Words, reason_of
@@ -41,7 +42,7 @@ class Causes:
 
     def cut_of(self, weight: Weight) -> Cut | None:
         """Return the first cut on the way of a parameter that lost its gradient by one."""
-        return self.expansion.first_cuts.cause_of.get(weight.key)
+        return self.expansion.cuts.first.cause_of.get(weight.key)
 
     def key(self, weight: Weight) -> Hashable:
         """Return what parameters have in common that lost their gradient by one cause: the line of
@@ -83,9 +84,9 @@ class Causes:
 
     def mark(self, cut: Cut) -> Hashable:
         """Return what cuts that are one cause have in common."""
-        if cut.reason in QUIET and not self.expansion.switch_of(cut):
-            return self.expansion.region.get(self.operations.of_call.get(cut.call_id, -1))
-        return self.expansion.told(cut)
+        if cut.reason in QUIET and not self.expansion.no_grad.switch_of(cut):
+            return self.expansion.no_grad.region.get(self.operations.of_call.get(cut.call_id, -1))
+        return self.expansion.cuts.told(cut)
 
     def told(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell why these parameters get no gradient: the one cause that they have in common."""
@@ -155,7 +156,7 @@ class Causes:
 
     def other_cut(self, weights: list[Weight]) -> tuple[Span, ...]:
         """Tell of another cut that all of these parameters meet first on another way."""
-        met = [self.expansion.first_cuts.causes_of.get(w.key, ()) for w in weights]
+        met = [self.expansion.cuts.first.causes_of.get(w.key, ()) for w in weights]
         others = {self.mark(cut): cut for cut in reversed(met[0])}
         for cuts in met:
             here = {self.mark(cut) for cut in cuts} - {self.mark(cuts[0])} if cuts else set()
@@ -205,7 +206,7 @@ class Causes:
         """Return the module call in whose code a cut stands: where no gradient is recorded, the
         one around all that ran so."""
         around = [*self.tree.around(call.module_call)]
-        quiet = self.expansion.quiet_calls
+        quiet = self.expansion.no_grad.quiet_calls
         return next((i for i in around if i not in quiet), None)
 
     def _inside_many(self, place: str, inside: Sequence[str]) -> tuple[Span, ...]:
@@ -224,7 +225,7 @@ class Causes:
         if not cuts:
             return ()
         mark = self.mark(cuts[0])
-        behind = self.expansion.first_cuts.behind(cuts, lambda cut: self.mark(cut) == mark)
+        behind = self.expansion.cuts.first.behind(cuts, lambda cut: self.mark(cut) == mark)
         if not behind:
             return ()
         return Span(say("outline.cut_again")), *self.cut(behind[:1])
@@ -299,12 +300,12 @@ class Causes:
         """Return where a cut stands: "line 7", with its file where that is not the notebook's; of a
         stretch where no gradient is recorded, the line where it begins."""
         at = self.operations.of_call.get(cut.call_id, -1)
-        if cut.reason in QUIET and at in self.expansion.region:
-            return self.place_of_region(self.expansion.region[at])
+        if cut.reason in QUIET and at in self.expansion.no_grad.region:
+            return self.place_of_region(self.expansion.no_grad.region[at])
         call: Call | None = self.operations.graph.call.get(cut.call_id)
         place = self.words.where(call)
-        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.crowded:
-            code = visible(self.expansion.written(cut), CODE_OF_CUT)
+        if call and call.source and (cut.reason, call.source[:2]) in self.expansion.cuts.crowded:
+            code = visible(self.expansion.cuts.written(cut), CODE_OF_CUT)
             return say("outline.place_of_code", place=place, code=code)
         return place
 
@@ -313,7 +314,7 @@ class Causes:
         function that it stands on."""
         op = self.operations.all[at]
         mode = say("cut.inference_mode") if op.call.inference_mode else say("cut.no_grad")
-        switch = self.expansion.switch(op)
+        switch = self.expansion.no_grad.switch(op)
         if switch is None or switch.decorated is None:
             return mode
         return say("outline.decorator", mode=mode, function=visible(switch.decorated, NAME))
@@ -323,14 +324,14 @@ class Causes:
         among it: the line that switches it off, or the outermost call of a module that ran there as
         a whole."""
         call = self.operations.all[at].call
-        inside = (k for k, first in self.expansion.region.items() if first == at)
-        switches = (self.expansion.switch(self.operations.all[k]) for k in inside)
+        inside = (k for k, first in self.expansion.no_grad.region.items() if first == at)
+        switches = (self.expansion.no_grad.switch(self.operations.all[k]) for k in inside)
         if switch := next(filter(None, switches), None):
             return self.words.where(call._replace(source=switch))
         source = call.source
         for call_id in self.tree.around(call.module_call):
             ops = (self.operations.all[k] for k in self.tree.below[call_id])
-            if not all(self.expansion.is_quiet(op) for op in ops):
+            if not all(self.expansion.no_grad.is_quiet(op) for op in ops):
                 break
             source = self.tree.call[call_id].source or source
         return self.words.where(call._replace(source=source))

@@ -75,10 +75,10 @@ class CheapCuts:
         """The cuts that are drawn or said though no parameter is left without by them, line by
         line, those first by which most parameters lose a part."""
         found: dict[Hashable, list[tuple[Link, Cut]]] = {}
-        costly = {self.cards.expansion.told(cut) for cut in self.cards.cuts.loses}
+        costly = {self.cards.expansion.cuts.told(cut) for cut in self.cards.cuts.loses}
         for link in self.cards.links.all.values():
             for cut in link.cuts:
-                told = self.cards.expansion.told(cut)
+                told = self.cards.expansion.cuts.told(cut)
                 if told not in costly and (link.is_cut or cut.reason in WRITTEN):
                     found.setdefault(told, []).append((link, cut))
         both = [(same, self._part_lost(same)) for same in found.values()]

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from gradviz.picture.outline.leaves import weight_of
 from gradviz.picture.outline.opening import Modules
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.units import Expansion, Kind, Unit, unit_of
+from gradviz.picture.outline.unit import Kind, Unit, unit_of
+from gradviz.picture.outline.units import Expansion
 
 ALARMING = (Tone.LOST, Tone.ALARM)
 

@@ -10,7 +10,7 @@ from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.links import Link
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.states import States
-from gradviz.picture.outline.units import Kind, Merged, Unit
+from gradviz.picture.outline.unit import Kind, Merged, Unit
 from gradviz.words.speech import say
 
 
@@ -53,7 +53,7 @@ class CutRows:
 
     def of_code(self, unit: Unit) -> list[Row]:
         """Tell of the cuts between what a card made and what it made of it, line by line."""
-        if not unit.ops or self.expansion.are_quiet(unit.ops):
+        if not unit.ops or self.expansion.no_grad.are_quiet(unit.ops):
             return []
         rows = []
         for same in self._by_line(self.cuts.inside(unit)):
@@ -68,7 +68,7 @@ class CutRows:
         """Group cuts that are told as one."""
         told: dict[Hashable, list[Cut]] = {}
         for cut in cuts:
-            told.setdefault(self.expansion.told(cut), []).append(cut)
+            told.setdefault(self.expansion.cuts.told(cut), []).append(cut)
         return told.values()
 
     def _inside_of(self, unit: Unit, cut: Cut) -> str:
@@ -84,7 +84,7 @@ class CutRows:
 
     def carried(self, unit: Unit) -> list[Row]:
         """Tell of the cuts through which a card takes what the iteration before has made."""
-        told = {self.expansion.told(cut): cut for cut in self.links.carried(unit)}
+        told = {self.expansion.cuts.told(cut): cut for cut in self.links.carried(unit)}
         rows = []
         for cut in told.values():
             text = say("outline.cut_carried", **self._fields(cut))
@@ -136,7 +136,7 @@ class CutRows:
         call = self.operations.graph.call[cut.call_id]
         if not place or call.source is None:
             return (say("outline.cut", reason=reason),)
-        source = self.expansion.switch_of(cut) or call.source
+        source = self.expansion.no_grad.switch_of(cut) or call.source
         line = say("label.line", line=source.line)
         long = say("outline.cut_at", reason=reason, place=place)
         return long, say("outline.cut_in_line", line=line, reason=reason)

@@ -20,10 +20,12 @@ from gradviz.picture.outline.contents import Contents
 from gradviz.picture.outline.finishing import Finishing, Paths, ReachedContents
 from gradviz.picture.outline.fit import Draw, Fitted, Fitting
 from gradviz.picture.outline.groups import Groups
+from gradviz.picture.outline.happenings import NOT_LOST
 from gradviz.picture.outline.opening import Modules, Opening
 from gradviz.picture.outline.parameters import Parameters
 from gradviz.picture.outline.scene import Arrow, Card, Outline, Row, Tone
-from gradviz.picture.outline.units import NOT_LOST, Expansion, Kind
+from gradviz.picture.outline.unit import Kind
+from gradviz.picture.outline.units import Expansion
 from gradviz.words.plain import visible
 from gradviz.words.speech import say
 from gradviz.words.spread import with_blocks

@@ -35,7 +35,8 @@ from gradviz.picture.outline.gather import Gathering
 from gradviz.picture.outline.headline import Heading
 from gradviz.picture.outline.links import Links, Pair
 from gradviz.picture.outline.scene import Arrow, Card, Outline
-from gradviz.picture.outline.units import Expansion, Kind, Unit
+from gradviz.picture.outline.unit import Kind, Unit
+from gradviz.picture.outline.units import Expansion
 
 WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.picture.outline.before import keys_of
 from gradviz.picture.outline.cards import Cards
-from gradviz.picture.outline.units import Kind, Merged, Unit, listed
+from gradviz.picture.outline.unit import Kind, Merged, Unit, listed
 
 FAR = 1000  # links between a card and what happened, where nothing did
 MAY_FOLD = (Kind.CALL, Kind.STATEMENT)
@@ -122,7 +122,7 @@ def _neighbours(cards: Cards, *, across_modes: bool = False) -> Iterable[Pair]:
 
 
 def _quiet(cards: Cards, unit: Unit) -> bool:
-    return cards.expansion.are_quiet(unit.ops)
+    return cards.expansion.no_grad.are_quiet(unit.ops)
 
 
 def folded(upper: Unit, lower: Unit, parent: int | None) -> Unit:
@@ -211,7 +211,7 @@ def _state(cards: Cards, place: int) -> Hashable:
     """Return what two neighbours must have in common."""
     unit = cards.units[place]
     fates = {w.fate for w in cards.expansion.weights_in(unit)}
-    quiet = {cards.expansion.is_quiet(cards.operations.all[at]) for at in unit.ops}
+    quiet = {cards.expansion.no_grad.is_quiet(cards.operations.all[at]) for at in unit.ops}
     kind = unit.kind if unit.kind is Kind.STATEMENT else Kind.CALL
     return kind, frozenset(fates), frozenset(quiet), cards.links.gets(place)
 

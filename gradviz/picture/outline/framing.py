@@ -11,7 +11,7 @@ from gradviz.picture.outline.causes import Causes
 from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.module_names import ModuleNames
 from gradviz.picture.outline.scene import Frame
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 from gradviz.words.speech import say
 
 LONG = 12  # characters of a place that get a line of their own
@@ -64,8 +64,8 @@ class Frames:
         """Say whether all operations of a card ran where no gradient is recorded, and in which
         stretch of such operations."""
         ops = self.units[place].ops
-        is_quiet = bool(ops) and self.expansion.are_quiet(ops)
-        return is_quiet, self.expansion.region.get(ops[0]) if is_quiet else None
+        is_quiet = bool(ops) and self.expansion.no_grad.are_quiet(ops)
+        return is_quiet, self.expansion.no_grad.region.get(ops[0]) if is_quiet else None
 
     def _quiet_frame(self, members: list[int]) -> Frame:
         """Frame these cards, and say where no gradient is recorded, and what that costs."""

@@ -12,16 +12,8 @@ from gradviz.graph.operations import Fate
 from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.before import key_of
 from gradviz.picture.outline.loops import STEPS, Loops
-from gradviz.picture.outline.units import (
-    BY_FUNCTION,
-    Expansion,
-    Kind,
-    Merged,
-    Unit,
-    function_of,
-    listed,
-    unit_of,
-)
+from gradviz.picture.outline.unit import Kind, Merged, Unit, listed, unit_of
+from gradviz.picture.outline.units import BY_FUNCTION, Expansion, function_of
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
 
@@ -356,18 +348,18 @@ class Gathering:
             for s in operations.sources_of(unit.ops)
         )
         trained = inside - self.expansion.data
-        quiet = {self.expansion.is_quiet(operations.all[at]) for at in trained}
+        quiet = {self.expansion.no_grad.is_quiet(operations.all[at]) for at in trained}
         cuts_inside = Counter(
             (cut.reason, (operations.graph.call[cut.call_id].source or ())[:2])
             for at in unit.ops
-            for cut in self.expansion.cuts_at.get(at, ())
+            for cut in self.expansion.cuts.at.get(at, ())
         )
         return tracked, cut, comes_cut, frozenset(quiet), self.runs_of(unit), frozenset(cuts_inside)
 
     def _is_by_function(self, at: int) -> bool:
         """Say whether an operation cuts by what it computes, as argmax: no way of values that
         somebody closed, and between the steps of a decoder there once and not another time."""
-        cuts = self.expansion.cuts_at.get(at, ())
+        cuts = self.expansion.cuts.at.get(at, ())
         return bool(cuts) and all(cut.reason in BY_FUNCTION for cut in cuts)
 
     def runs_of(self, unit: Unit) -> frozenset[int]:
@@ -416,7 +408,7 @@ class Gathering:
         lost = any(
             w.fate is Fate.NONE
             and self.operations.should_get(w)
-            and self.expansion.loses_in(w, {*unit.ops})
+            and self.expansion.cuts.lose_in(w, {*unit.ops})
             for w in self.expansion.weights_in(unit)
         )
         asked = any(map(self.expansion.is_asked_for, unit.calls)) or self.expansion.is_kept(unit)
@@ -454,7 +446,7 @@ class Gathering:
         """Say whether no loss has what a card computes where no gradient is recorded: an
         evaluation."""
         ops = self.operations
-        quiet = self.expansion.are_quiet(unit.ops)
+        quiet = self.expansion.no_grad.are_quiet(unit.ops)
         return quiet and ops.ran_backward and ops.feeding.isdisjoint(unit.ops)
 
     def _reads_another(self, unit: Unit, placed: Set[int]) -> bool:
@@ -638,7 +630,7 @@ class _Folding:
         return sources <= inside and self._mode(unit) == self._mode(last)
 
     def _mode(self, unit: Unit) -> set[bool]:
-        return {self.expansion.is_quiet(self.operations.all[at]) for at in unit.ops}
+        return {self.expansion.no_grad.is_quiet(self.operations.all[at]) for at in unit.ops}
 
     def _makes_data(self, unit: Unit) -> bool:
         """Say whether a card is a module call without parameters that made data."""

@@ -14,7 +14,7 @@ from gradviz.picture.outline.cards import Cards
 from gradviz.picture.outline.cheap_cuts import CheapCuts
 from gradviz.picture.outline.loops import FLOOR_TEXT
 from gradviz.picture.outline.scene import Headline, Part, Rail, Span
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 from gradviz.picture.rows import error_text
 from gradviz.words.notes import iterations_text, note_text
 from gradviz.words.plain import visible

@@ -10,7 +10,8 @@ from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.numbers import number_rows
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
-from gradviz.picture.outline.units import Unit, function_of
+from gradviz.picture.outline.unit import Unit
+from gradviz.picture.outline.units import function_of
 from gradviz.words.speech import say
 
 USES = 6  # that are told of, each with what it adds

@@ -11,7 +11,8 @@ from functools import cached_property
 from gradviz.graph.operations import Operation
 from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.sent import Sent
-from gradviz.picture.outline.units import Expansion, Kind, Unit, unit_of
+from gradviz.picture.outline.unit import Kind, Unit, unit_of
+from gradviz.picture.outline.units import Expansion
 
 Pair = tuple[int, int]  # places of two cards: the value's maker, and its user
 
@@ -220,7 +221,7 @@ class Links:
         """Return the cut of a result that carries no gradient, where a loss used no other one of
         its operation."""
         is_tracked = self.operations.is_tracked(tensor_id)
-        return None if is_tracked else self.expansion.first_cuts.left_behind.get(source)
+        return None if is_tracked else self.expansion.cuts.first.left_behind.get(source)
 
     def _add_gradients(self, found: dict[Pair, Link]) -> None:
         leaf = {
@@ -376,7 +377,7 @@ class Links:
 
     def _told(self, cut: Cut) -> Hashable:
         """Return what cuts have in common that are told as one: the value, and where it is cut."""
-        return self.operations.source_of(cut.input_id), self.expansion.told(cut)
+        return self.operations.source_of(cut.input_id), self.expansion.cuts.told(cut)
 
     @cached_property
     def _drawn_pairs(self) -> set[Pair]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.operations import Fate, Operation, Operations
-from gradviz.picture.outline.units import Expansion, Kind, Merged, Unit
+from gradviz.picture.outline.unit import Kind, Merged, Unit
+from gradviz.picture.outline.units import Expansion
 
 STEPS = 3  # equal ones in a row that are a loop
 LONGEST = 100  # calls and operations of one step
@@ -124,7 +125,7 @@ class Loops:
         return unit.parent, *own, self._is_quiet(unit), self.runs_of(unit)
 
     def _of_operation(self, op: Operation) -> tuple[Hashable, ...]:
-        if self.expansion.is_quiet(op):  # an average of all parameters, whatever they are
+        if self.expansion.no_grad.is_quiet(op):  # an average of all parameters, whatever they are
             return (True,)
         tensor = self.operations.graph.tensor
         weights = [self.operations.weight[i] for i in self.operations.reads_weights[op.at]]
@@ -132,7 +133,7 @@ class Loops:
         return tuple(tensor[i].shape for i in op.makes), tuple(w.shape for w in weights), fates
 
     def _is_quiet(self, unit: Unit) -> bool:
-        return self.expansion.are_quiet(unit.ops)
+        return self.expansion.no_grad.are_quiet(unit.ops)
 
 
 def parts_of(unit: Unit, expansion: Expansion) -> list[Unit]:

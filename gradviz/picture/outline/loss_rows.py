@@ -9,7 +9,8 @@ from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Row, Span, Tone
 from gradviz.picture.outline.titles import Titles
-from gradviz.picture.outline.units import Kind, Merged, Unit, function_of
+from gradviz.picture.outline.unit import Kind, Merged, Unit
+from gradviz.picture.outline.units import function_of
 from gradviz.words.speech import say
 
 TERMS = 8  # rows of a loss

@@ -6,7 +6,7 @@ from collections.abc import Set
 from functools import cached_property
 
 from gradviz.graph.operations import Operation, Operations
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 
 
 class LossTerms:

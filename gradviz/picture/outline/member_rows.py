@@ -8,7 +8,7 @@ from gradviz.graph.operations import Weight
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.states import CODE, State, States
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 

@@ -19,7 +19,8 @@ from gradviz.picture.outline.asked import Before, parameters_of, with_parameters
 from gradviz.picture.outline.fit import SEVERAL, WIDTH, Fitted, Fitting, Plan, without_inputs
 from gradviz.picture.outline.fold import MAY_FOLD, around_both, folded
 from gradviz.picture.outline.gather import Gathering
-from gradviz.picture.outline.units import Expansion, Kind, Unit
+from gradviz.picture.outline.unit import Kind, Unit
+from gradviz.picture.outline.units import Expansion
 from gradviz.words import given
 
 NAMED = 5  # modules that an error gives as examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradviz.picture.outline.links import Link, Links, Pair
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 
 
 class Pointed(NamedTuple):

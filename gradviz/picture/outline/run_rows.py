@@ -9,7 +9,7 @@ from gradviz.picture.outline.loss_names import loss_name
 from gradviz.picture.outline.norms import together
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.states import State, States
-from gradviz.picture.outline.units import Unit
+from gradviz.picture.outline.unit import Unit
 from gradviz.words.speech import say
 
 

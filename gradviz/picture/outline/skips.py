@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gradviz.graph.records import Cut
-from gradviz.picture.outline.units import Expansion, Unit
+from gradviz.picture.outline.unit import Unit
+from gradviz.picture.outline.units import Expansion
 
 Pair = tuple[int, int]  # module calls: that made a value, and that used it
 

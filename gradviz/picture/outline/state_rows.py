@@ -14,7 +14,7 @@ from gradviz.picture.outline.norms import figure, shares
 from gradviz.picture.outline.run_rows import RunRows
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
 from gradviz.picture.outline.states import State, States
-from gradviz.picture.outline.units import Kind, Merged, Unit
+from gradviz.picture.outline.unit import Kind, Merged, Unit
 from gradviz.words.speech import say
 
 BARS = 12  # calls that get an upright bar each
@@ -316,7 +316,7 @@ class StateRows:
         """Tell of parameters that get no gradient from a statement, and one through another card:
         under no_grad whether it moves them."""
         ops = [self.operations.all[at] for at in unit.ops]
-        if not all(map(self.expansion.is_quiet, ops)):
+        if not all(map(self.expansion.no_grad.is_quiet, ops)):
             shorter = say("outline.elsewhere"), say("outline.elsewhere_short")
             return Span(say("outline.named_elsewhere", names=_names(weights)), shorter=shorter)
         made = {self.operations.graph.tensor[i].object_id for op in ops for i in op.makes}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from gradviz.graph.operations import HAS, VANISHING, Fate, Weight
 from gradviz.graph.sent import Sent, root_of_squares
 from gradviz.picture.outline.loops import Profile, profile_of
-from gradviz.picture.outline.units import Expansion, Unit
+from gradviz.picture.outline.unit import Unit
+from gradviz.picture.outline.units import Expansion
 from gradviz.words.plain import visible
 
 CODE = 24  # characters of a call as written
@@ -63,7 +64,7 @@ class States:
             mine = self._sent_from(weight, inside)
             norm = self._norm_of(mine)
             sort = self._sort(weight, norm, mine or [])
-            if sort == "lost" and not self.expansion.loses_in(weight, inside):
+            if sort == "lost" and not self.expansion.cuts.lose_in(weight, inside):
                 sort = "elsewhere"
             sorted_[sort].append(weight)
             if norm is not None and math.isfinite(norm):

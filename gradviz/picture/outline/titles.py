@@ -13,15 +13,8 @@ from gradviz.picture.outline.loops import parts_of
 from gradviz.picture.outline.loss_terms import LossTerms
 from gradviz.picture.outline.module_names import ModuleNames, are_one_module
 from gradviz.picture.outline.scene import Row, Span, Tone
-from gradviz.picture.outline.units import (
-    Expansion,
-    Kind,
-    Merged,
-    Part,
-    Unit,
-    function_of,
-    is_unseen,
-)
+from gradviz.picture.outline.unit import Kind, Merged, Part, Unit
+from gradviz.picture.outline.units import Expansion, function_of, is_unseen
 from gradviz.words.plain import visible
 from gradviz.words.speech import enumerated, say
 from gradviz.words.words import Words

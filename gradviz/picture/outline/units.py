@@ -1,118 +1,34 @@
-"""Units: what becomes one card of an outline. First the module calls, opened where something
-happens; then what stands between them.
-
-NOTE [intervals]: module calls nest, so every card is an interval of the order of calls, and all
-arrows go the same way. What is moved out of its place (a statement joins the next card, a loss
-takes what only it uses, cuts are looked through) keeps that: see ``gather.py``.
-"""
+"""The units of an outline: first the module calls, opened where something happens; then what stands
+between them. NOTE [intervals] in ``unit.py`` says what keeps their order."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Hashable
 from functools import cached_property
 from itertools import groupby, islice
 from typing import Any
 
 from gradviz.graph.fading import Fading
-from gradviz.graph.first_cuts import FirstCuts
 from gradviz.graph.iterations import Iterations
 from gradviz.graph.module_tree import ModuleTree
-from gradviz.graph.operations import LOST, Fate, Operation, Operations, Weight
-from gradviz.graph.records import Cut, CutReason, ModuleCall, Source
+from gradviz.graph.operations import Operation, Operations, Weight
+from gradviz.graph.records import CutReason, ModuleCall
 from gradviz.graph.unlearned import Unlearned
 from gradviz.graph.unseen import UNSEEN
 from gradviz.picture.outline.asked import AS_IT_IS, Asked
+from gradviz.picture.outline.happenings import Happenings
+from gradviz.picture.outline.no_grad import QUIET, NoGrad
+from gradviz.picture.outline.told_cuts import ToldCuts
+from gradviz.picture.outline.unit import Kind, Part, Unit
 
 READERS = 3  # operations that a leaf is shown with, of those that read it
 REPEATS = 3  # equal calls in a row in which the same happens, and that stay closed for it
-QUIET = (CutReason.NO_GRAD, CutReason.INFERENCE_MODE)
 # Under no_grad a whole stretch is cut off, which is drawn as a frame; a flag is no way of values.
 NOT_ON_AN_ARROW = (*QUIET, CutReason.FLAG_OFF)
 # Operations on one value after what cuts it, as of `x.detach().float().mean()`; more of them are a
 # computation of their own, which a card shows.
 ON_AN_ARROW = 8
 BY_FUNCTION = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)  # cut by what it computes
-NOT_LOST = (Fate.SOME, Fate.ZERO, Fate.VANISHED, Fate.NAN, Fate.REACHED)
-FADED = (Fate.ZERO, Fate.VANISHED, Fate.NAN)
-
-
-class Kind(Enum):
-    """What a card stands for."""
-
-    CALL = "call"  # of a module, or several equal ones
-    PIECE = "piece"  # a part of an opened module call, before or after a cut
-    STATEMENT = "statement"
-    LOSS = "loss"
-    INPUT = "input"
-    LEAF = "leaf"  # a parameter that the reader asked for
-    UNUSED = "unused"  # a module that was never called
-
-
-class Part(Enum):
-    """Which part of a module call a piece is."""
-
-    WHOLE = "whole"
-    BEFORE = "before"
-    BETWEEN = "between"
-    AFTER = "after"
-    NO_GRAD = "no_grad"
-
-
-class Merged(Enum):
-    """How several units became one."""
-
-    NOT = "not"
-    RANGE = "range"  # equal calls, one after the other
-    LOOP = "loop"  # equal stretches of calls and statements, one after the other
-    SIDE = "side"  # equal calls that do not feed each other
-    FOLD = "fold"  # neighbours folded for lack of room
-    ROWS = "rows"  # neighbours of unequal state, a row each, for lack of room
-
-
-@dataclass(eq=False)
-class Unit:
-    """What becomes one card.
-
-    Attributes:
-        kind: what it stands for.
-        ops: its operations, in order.
-        calls: the module calls that it stands for, in order.
-        parent: the opened module call in which it stands; None: none.
-        part: of a piece, which part of ``parent``.
-        then: functions that follow the module calls and were folded in.
-        after: functions that come before them and were folded in.
-        members: what was merged, or the rows of a piece.
-        merged: how.
-        unused: paths of modules beside it that were never called.
-        tensor_id: of an input or a parameter: its state.
-        is_loop: of a range: whether it is one module, given what it returned.
-    """
-
-    kind: Kind
-    ops: list[int]
-    calls: list[int] = field(default_factory=list)
-    parent: int | None = None
-    part: Part = Part.WHOLE
-    then: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    members: list[Unit] = field(default_factory=list)
-    merged: Merged = Merged.NOT
-    unused: list[str] = field(default_factory=list)
-    tensor_id: int | None = None
-    is_loop: bool = False
-
-    @property
-    def steps(self) -> list[Unit]:
-        """What ran in each step, where it is a loop: of equal stretches, or of one module that is
-        given what it returned."""
-        return self.members if self.merged is Merged.LOOP or self.is_loop else []
-
-
-def unit_of(units: Sequence[Unit]) -> dict[int, int]:
-    """Return the place of the unit that each operation is in, by the operation's place."""
-    return {at: k for k, unit in enumerate(units) for at in unit.ops}
 
 
 class Expansion:
@@ -128,6 +44,9 @@ class Expansion:
         self.facts = operations.facts
         self.iterations = Iterations(operations, self._looked_at(asked))
         self.tree = ModuleTree(operations, self.iterations.left_out)
+        self.no_grad = NoGrad(operations, self.tree)
+        self.cuts = ToldCuts(operations, self.no_grad)
+        self.happenings = Happenings(operations, self.tree, self.no_grad, self.cuts)
         self.asked = asked
         self._known_weights: dict[Hashable, tuple[Unit, list[Weight]]] = {}
         # What ``States`` found out about units, which many tries have in common.
@@ -153,24 +72,6 @@ class Expansion:
         return [i for i in every if i in tree.below and tree.below[i][0] in among]
 
     # --- what happens where -----------------------------------------------------------------------
-
-    @cached_property
-    def cuts_at(self) -> dict[int, list[Cut]]:
-        """The cuts of each operation through which a value fed a loss, by its place."""
-        table: dict[int, list[Cut]] = {}
-        for cut in self.facts.real_cuts:
-            at = self.operations.of_call.get(cut.call_id)
-            if at is not None and at in self.operations.feeding:
-                table.setdefault(at, []).append(cut)
-        for at, cut in self.first_cuts.written_aside.items():
-            if at in self.operations.feeding:
-                table.setdefault(at, []).append(cut)
-        return table
-
-    @cached_property
-    def first_cuts(self) -> FirstCuts:
-        """Why parameters get no gradient."""
-        return FirstCuts(self.operations)
 
     @cached_property
     def fading(self) -> Fading:
@@ -218,133 +119,6 @@ class Expansion:
     def _may_train(self, tensor_id: int) -> bool:
         state = self.operations.graph.tensor[tensor_id]
         return bool(state.requires_grad) or state.object_id in self.operations.weight
-
-    def is_quiet(self, op: Operation) -> bool:
-        """Say whether an operation was called where no gradient is recorded."""
-        return not op.call.grad_mode or op.call.inference_mode
-
-    def are_quiet(self, places: Iterable[int]) -> bool:
-        """Say whether all of these operations were called where no gradient is recorded."""
-        return all(self.is_quiet(self.operations.all[at]) for at in places)
-
-    @cached_property
-    def region(self) -> dict[int, int]:
-        """The first operation of each stretch where no gradient is recorded, by operation. What
-        two lines switch off are two stretches."""
-        found: dict[int, int] = {}
-        first, off = None, None
-        for op in self.operations.all:
-            if not self.is_quiet(op):
-                first, off = None, None
-                continue
-            here = self.switch(op)
-            if first is None or (here and off and here != off):
-                first, off = op.at, here
-            off = off or here
-            found[op.at] = first
-        return found
-
-    def switch_of(self, cut: Cut) -> Source | None:
-        """Return the line that switched gradients off where a cut stands; None: none is known."""
-        at = self.operations.of_call.get(cut.call_id)
-        if cut.reason not in QUIET or at is None:
-            return None
-        return self.switch(self.operations.all[at])
-
-    def switch(self, op: Operation) -> Source | None:
-        """Return where gradients were switched off for an operation, None where that is not known:
-        the line of a ``with`` or decorator around it, or around a module call that ran there as a
-        whole, the outermost one."""
-        outermost_first = reversed(list(self.tree.around(op.call.module_call)))
-        quiet = (self.tree.call[i].source for i in outermost_first if i in self.quiet_calls)
-        for source in (*quiet, op.call.source):
-            if source is not None and source.off is not None:
-                return source._replace(line=source.off, code=None, frames=())
-        return None
-
-    @cached_property
-    def quiet_calls(self) -> set[int]:
-        """The module calls that ran as a whole where no gradient is recorded."""
-        return {i for i, below in self.tree.below.items() if self.are_quiet(below)}
-
-    @cached_property
-    def interesting(self) -> dict[int, bool]:
-        """Whether something happens inside a module call that its card could not show."""
-        table = dict.fromkeys(self.tree.below, False)
-        for call_id, ops in self.tree.below.items():
-            if self._is_cut_inside(ops) or self._is_uneven(call_id):
-                table.update(dict.fromkeys(self.tree.around(call_id), True))
-        return table
-
-    def _is_cut_inside(self, ops: list[int]) -> bool:
-        all_ops = self.operations.all
-        quiet = [self.is_quiet(all_ops[at]) for at in ops]
-        if all(quiet):
-            return False
-        inside = {*ops}
-        return any(at in self.cuts_at and not self._leaves(at, inside) for at in ops)
-
-    def _leaves(self, at: int, inside: set[int]) -> bool:
-        """Say whether what an operation cut off is used outside of a module call alone, as what a
-        hook keeps of its output, and costs no parameter its gradient: the arrow from the call to
-        its user shows that."""
-        users = self.operations.users[at]
-        costs = any(cut in self._costly for cut in self.cuts_at[at])
-        return bool(users) and inside.isdisjoint(users) and not costs
-
-    @cached_property
-    def _costly(self) -> set[Cut]:
-        """The cuts that cost a parameter its gradient."""
-        return {cut for cuts in self.first_cuts.causes_of.values() for cut in cuts}
-
-    def _is_uneven(self, call_id: int) -> bool:
-        """Say whether some modules below a call get gradients and others beside them none. Of an
-        evaluation beside it another call tells that."""
-        if self._evaluates(call_id):
-            return False
-        children = self.tree.children.get(call_id, ())
-        fates = [self._fates_below(child) for child in children]
-        unused = bool(self.tree.never_called(self.tree.call[call_id]))
-        only_lost = any(fate & {*LOST} and not fate & {*NOT_LOST} for fate in fates)
-        only_got = any(fate & {*NOT_LOST} and not fate & {*LOST} for fate in fates)
-        only_bad = any(fate and fate <= {*FADED} for fate in fates)
-        some_good = any(Fate.SOME in fate for fate in fates)
-        return (only_got and (only_lost or unused)) or (only_bad and some_good)
-
-    def _evaluates(self, call_id: int) -> bool:
-        """Say whether no gradient is recorded in a call, and in another one of its module is."""
-        others = self._calls_of_same(call_id)
-        return call_id in self.quiet_calls and any(i not in self.quiet_calls for i in others)
-
-    def _fates_below(self, call_id: int) -> set[Fate]:
-        call = self.tree.call[call_id]
-        return {w.fate for w in self.tree.weights_below(call.module_id, call.path)}
-
-    def loses_in(self, weight: Weight, ops: Set[int]) -> bool:
-        """Say whether a parameter that lost its gradient lost it where these operations read it:
-        not where they only read it where no gradient is recorded, as an average of the weights, or
-        a rollout, and something else was the first cause."""
-        object_id = weight.key
-        uses = self.operations.uses.get(object_id, ())
-        here = [self.operations.all[at] for at in uses if at in ops]
-        cuts = self.first_cuts.causes_of.get(object_id, ())
-        if not here or not all(map(self.is_quiet, here)):
-            return True
-        if len(here) == len(uses):
-            return bool(cuts) or any(op.at in self.operations.feeding for op in here)
-        if cuts and cuts[0].reason not in QUIET:
-            return False
-        return self._stand_at(cuts, ops, {op.call.source for op in here})
-
-    def _stand_at(self, cuts: Iterable[Cut], ops: Set[int], lines: Set[Source | None]) -> bool:
-        """Say whether one of some cuts is among operations, or in a line of theirs: of a loop the
-        cuts of some rounds are told."""
-        cutting = (self.operations.of_call.get(cut.call_id) for cut in cuts)
-        return any(
-            at in ops or self.operations.all[at].call.source in lines
-            for at in cutting
-            if at is not None
-        )
 
     # --- what was asked for -----------------------------------------------------------------------
 
@@ -485,7 +259,7 @@ class Expansion:
             return set()
         found: dict[Hashable, list[ModuleCall]] = {}
         for call_id, own in self.tree.own.items():
-            cuts = frozenset(self.told(cut) for at in own for cut in self.cuts_at.get(at, ()))
+            cuts = frozenset(self.cuts.told(cut) for at in own for cut in self.cuts.at.get(at, ()))
             if cuts and call_id is not None and not self._is_cut_below(call_id):
                 found.setdefault((self.tree.call[call_id].kind, cuts), []).append(
                     self.tree.call[call_id]
@@ -499,18 +273,20 @@ class Expansion:
 
     def _is_cut_below(self, call_id: int) -> bool:
         """Say whether something happens in a module call below one."""
-        return any(self.interesting[i] for i in self.tree.children.get(call_id, ()))
+        return any(self.happenings.inside[i] for i in self.tree.children.get(call_id, ()))
 
     def _what_happens(self, call_id: int) -> Hashable:
         """Return what calls in which the same happens have in common; None: nothing happens."""
         call = self.tree.call[call_id]
-        if self.asked.is_strict or not self.interesting[call_id]:
+        if self.asked.is_strict or not self.happenings.inside[call_id]:
             return None
         start = f"{call.path}."
         weights = self.tree.weights_below(call.module_id, call.path)
         state = tuple((w.name.removeprefix(start), w.shape, w.fate, w.held) for w in weights)
         cuts = {
-            self.told(cut) for at in self.tree.below[call_id] for cut in self.cuts_at.get(at, ())
+            self.cuts.told(cut)
+            for at in self.tree.below[call_id]
+            for cut in self.cuts.at.get(at, ())
         }
         return call.kind, call.training, state, frozenset(cuts)
 
@@ -525,34 +301,6 @@ class Expansion:
             if name
         )
 
-    def told(self, cut: Cut) -> tuple[CutReason, Hashable]:
-        """Return what cuts that are told as one have in common: reason and line, and how it is
-        written there, as one line may cut several values. Where no gradient is recorded it is the
-        line that switches it off, if that is known."""
-        call = self.operations.graph.call[cut.call_id]
-        if switch := self.switch_of(cut):
-            return cut.reason, switch[:2]
-        if call.source is None:
-            return cut.reason, call.id
-        return cut.reason, (*call.source[:2], self.written(cut))
-
-    def written(self, cut: Cut) -> str:
-        """Return how a cut is written, without the variable of its result."""
-        source = self.operations.graph.call[cut.call_id].source
-        code = (source.code if source else None) or ""
-        return code.partition(" = ")[2] or code
-
-    @cached_property
-    def crowded(self) -> set[Hashable]:
-        """The reasons and lines of the cuts that are written in one line with others."""
-        codes: dict[Hashable, set[str]] = {}
-        for cuts in self.cuts_at.values():
-            for cut in cuts:
-                source = self.operations.graph.call[cut.call_id].source
-                if source is not None and cut.reason not in QUIET:
-                    codes.setdefault((cut.reason, source[:2]), set()).add(self.written(cut))
-        return {line for line, written in codes.items() if len(written) > 1}
-
     def _parts(self, parent: int | None) -> list[tuple[int, int | None]]:
         """List the own operations of a call and the calls directly below it, each with the place of
         its first operation."""
@@ -565,7 +313,7 @@ class Expansion:
             return True
         if self.asked.is_strict:
             return False
-        return self._is_only_root(call_id) or self.interesting[call_id]
+        return self._is_only_root(call_id) or self.happenings.inside[call_id]
 
     def _is_only_root(self, call_id: int) -> bool:
         """Say whether a call is the only one of a root module, but for evaluations of it and for
@@ -576,7 +324,9 @@ class Expansion:
             return False
         root = self.tree.call[call_id].module_id
         others = (i for i in self._root_calls if i != call_id and self._has_parameters(i))
-        return all(i in self.quiet_calls and self.tree.call[i].module_id == root for i in others)
+        return all(
+            i in self.no_grad.quiet_calls and self.tree.call[i].module_id == root for i in others
+        )
 
     def _has_parameters(self, call_id: int) -> bool:
         call = self.tree.call[call_id]
@@ -606,7 +356,7 @@ class Expansion:
         """Say whether cuts split a block in two; not one that the reader opened."""
         if call_id in self.opened_calls or self.is_asked_for(call_id):
             return False
-        is_cut = any(at in self.cuts_at for at in self.tree.own.get(call_id, ()))
+        is_cut = any(at in self.cuts.at for at in self.tree.own.get(call_id, ()))
         return is_cut and self._is_block(call_id)
 
     def _is_block(self, call_id: int) -> bool:
@@ -621,8 +371,8 @@ class Expansion:
         segments: list[list[tuple[int, int | None]]] = [[]]
         quiet_before: bool | None = None
         for at, child in self._parts(call_id):
-            quiet = self.is_quiet(self.operations.all[at])
-            cuts_here = child is None and at in self.cuts_at and not quiet
+            quiet = self.no_grad.is_quiet(self.operations.all[at])
+            cuts_here = child is None and at in self.cuts.at and not quiet
             if cuts_here or (quiet_before is not None and quiet != quiet_before):
                 segments.append([])
             if at not in self.looked_through or child is not None:
@@ -646,7 +396,7 @@ class Expansion:
     def _number_parts(self, pieces: list[Unit]) -> None:
         last = len(pieces) - 1
         for k, piece in enumerate(pieces):
-            if self.are_quiet(piece.ops):
+            if self.no_grad.are_quiet(piece.ops):
                 piece.part = Part.NO_GRAD
             elif last:
                 piece.part = Part.BEFORE if k == 0 else Part.AFTER if k == last else Part.BETWEEN
@@ -656,7 +406,7 @@ class Expansion:
     def _begins_with_cut(self, piece: Unit) -> bool:
         """Say whether the only piece of a module call comes after its cut."""
         own = self.tree.own.get(piece.parent, ())
-        cuts = [at for at in own if at in self.cuts_at]
+        cuts = [at for at in own if at in self.cuts.at]
         return bool(cuts) and cuts[0] <= piece.ops[0]
 
     def _add_unused(self, call_id: int, units: list[Unit]) -> None:
@@ -682,12 +432,8 @@ class Expansion:
     def _first_of_module(self, call_id: int) -> int:
         """Return the first opened call of a module, of those that are no evaluation where there are
         such."""
-        calls = filter(self._is_opened, self._calls_of_same(call_id))
-        return min(calls, key=lambda i: (i in self.quiet_calls, i))
-
-    def _calls_of_same(self, call_id: int) -> list[int]:
-        call = self.tree.call[call_id]
-        return self.tree.calls_of.get((call.module_id, call.path), [])
+        calls = filter(self._is_opened, self.tree.calls_of_same(call_id))
+        return min(calls, key=lambda i: (i in self.no_grad.quiet_calls, i))
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -726,32 +472,6 @@ class Expansion:
     @cached_property
     def _weight_order(self) -> dict[int, int]:
         return {id(w): k for k, w in enumerate(self.operations.weights)}
-
-
-def listed(upper: Unit, lower: Unit, parent: int | None) -> Unit:
-    """Return one unit of two, with a row for each."""
-    members = [
-        member
-        for unit in (upper, lower)
-        for member in (unit.members if unit.merged is Merged.ROWS else [unit])
-    ]
-    calls = [*upper.calls, *lower.calls]
-    return Unit(
-        Kind.CALL if calls else Kind.STATEMENT,
-        sorted([*upper.ops, *lower.ops]),
-        calls,
-        parent,
-        members=members,
-        merged=Merged.ROWS,
-        unused=[*upper.unused, *lower.unused],
-    )
-
-
-def flattened(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Go through units and everything merged into them, innermost first."""
-    for unit in units:
-        yield from flattened(unit.members)
-        yield unit
 
 
 SIGNS = {"getitem": "[…]", "setitem": "[…] =", "eq": "==", "ne": "!=", "lt": "<", "gt": ">"}
