@@ -255,11 +255,10 @@ class Cards:
         most = max((state.norm or 0.0 for state in states), default=0.0)
         rows: list[Row] = []
         regions: set[Hashable] = set()  # that have no frame in a list
+        are_quiet = self.expansion.no_grad.are_quiet
         for member, state in zip(unit.members, states, strict=True):
             cuts = self.cuts.before_part(place, member)
-            if not self.expansion.no_grad.are_quiet(unit.ops) and self.expansion.no_grad.are_quiet(
-                member.ops
-            ):
+            if are_quiet(member.ops) and not are_quiet(unit.ops):
                 quiet = [cut for cut in self.cuts.of_operations(member) if self.cuts.losing(cut)]
                 cuts += [cut for cut in quiet if self.expansion.cuts.told(cut) not in regions]
                 regions.update(map(self.expansion.cuts.told, quiet))

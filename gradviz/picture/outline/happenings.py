@@ -76,10 +76,8 @@ class Happenings:
 
     def _evaluates(self, call_id: int) -> bool:
         """Say whether no gradient is recorded in a call, and in another one of its module is."""
-        others = self.tree.calls_of_same(call_id)
-        return call_id in self.no_grad.quiet_calls and any(
-            i not in self.no_grad.quiet_calls for i in others
-        )
+        quiet, others = self.no_grad.quiet_calls, self.tree.calls_of_same(call_id)
+        return call_id in quiet and any(i not in quiet for i in others)
 
     def _fates_below(self, call_id: int) -> set[Fate]:
         call = self.tree.call[call_id]

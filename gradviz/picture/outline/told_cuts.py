@@ -1,5 +1,5 @@
-"""The cuts of a recording as an outline tells them: where they stand, which are told as one, and what
-they cost."""
+"""The cuts of a recording as an outline tells them: where they stand, which are told as one, and
+what they cost."""
 
 from __future__ import annotations
 

@@ -283,12 +283,9 @@ class Expansion:
         start = f"{call.path}."
         weights = self.tree.weights_below(call.module_id, call.path)
         state = tuple((w.name.removeprefix(start), w.shape, w.fate, w.held) for w in weights)
-        cuts = {
-            self.cuts.told(cut)
-            for at in self.tree.below[call_id]
-            for cut in self.cuts.at.get(at, ())
-        }
-        return call.kind, call.training, state, frozenset(cuts)
+        below = self.tree.below[call_id]
+        cuts = frozenset(self.cuts.told(cut) for at in below for cut in self.cuts.at.get(at, ()))
+        return call.kind, call.training, state, cuts
 
     def is_asked_for(self, call_id: int) -> bool:
         """Say whether the reader opened a module, or one below it."""
@@ -322,11 +319,9 @@ class Expansion:
             return False
         if len(self._root_calls) > 1 and not self._has_parameters(call_id):
             return False
-        root = self.tree.call[call_id].module_id
+        root, quiet = self.tree.call[call_id].module_id, self.no_grad.quiet_calls
         others = (i for i in self._root_calls if i != call_id and self._has_parameters(i))
-        return all(
-            i in self.no_grad.quiet_calls and self.tree.call[i].module_id == root for i in others
-        )
+        return all(i in quiet and self.tree.call[i].module_id == root for i in others)
 
     def _has_parameters(self, call_id: int) -> bool:
         call = self.tree.call[call_id]
