@@ -2,7 +2,7 @@
 
 import { asCode, tell, together } from "./words.js";
 
-/** @import { Arrow, Cell, Changes, State, Told } from "./types.d.ts" */
+/** @import { Arrow, Cell, Changes, State, Told, Words } from "./types.d.ts" */
 
 export const COLUMNS = ["name", "value", "grad", "requires_grad", "is_leaf", "grad_fn", "version", "storage"];
 const [NAME, VALUE, GRAD, TRACKED, LEAF, GRAD_FN] = COLUMNS.keys();
@@ -37,8 +37,8 @@ export function findChanges(before, after) {
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => (marks.has(id) ? [key] : []));
-  const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn = isNamed ? [sayDrawn(seen)] : [];
+  const isNamed = seen.length <= MOST_NAMED; // cards of which only the drawing changed, such as a badge
+  const drawn = isNamed ? sayOf(seen, "picture_changed_one", "picture_changed") : [];
   if (before.columns || after.columns) { // groups are no tensors
     return { marks, cells: new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
@@ -124,13 +124,14 @@ function sayGradients(pairs) {
 }
 
 /**
- * Says of which cards only the drawing changed, such as a badge.
+ * Says the same of one tensor or card, or of several; nothing of none.
  *
  * @param {string[]} names
+ * @param {keyof Words} ofOne
+ * @param {keyof Words} ofSeveral
  */
-function sayDrawn(names) {
-  const told = { names: join(names) };
-  return names.length > 1 ? tell("picture_changed", told) : tell("picture_changed_one", told);
+function sayOf(names, ofOne, ofSeveral) {
+  return names.length ? [tell(names.length > 1 ? ofSeveral : ofOne, { names: join(names) })] : [];
 }
 
 /** @param {Pair[]} pairs */
@@ -139,12 +140,10 @@ function sayTracked(pairs) {
   const namesOf = (/** @type {string} */ word) =>
     differ.flatMap(([, now]) => (now[TRACKED] === word ? [now[NAME]] : []));
   const [lost, found] = [namesOf("False"), namesOf("True")];
-  const said = [];
-  if (lost.length === 1) said.push(tell("untracked_now_one", { names: asCode(lost[0]) }));
-  if (lost.length > 1) said.push(tell("untracked_now", { names: join(lost) }));
-  if (found.length === 1) said.push(tell("tracked_now_one", { names: asCode(found[0]) }));
-  if (found.length > 1) said.push(tell("tracked_now", { names: join(found) }));
-  return said;
+  return [
+    ...sayOf(lost, "untracked_now_one", "untracked_now"),
+    ...sayOf(found, "tracked_now_one", "tracked_now"),
+  ];
 }
 
 /**
@@ -161,12 +160,7 @@ function sayMemory(before, after) {
   const both = [...now.keys()].filter((key) => was.has(key) && was.get(key) !== now.get(key));
   const sharing = both.filter((key) => now.get(key));
   const own = both.filter((key) => !now.get(key));
-  const said = [];
-  if (sharing.length === 1) said.push(tell("shared_now_one", { names: asCode(sharing[0]) }));
-  if (sharing.length > 1) said.push(tell("shared_now", { names: join(sharing) }));
-  if (own.length === 1) said.push(tell("own_now_one", { names: asCode(own[0]) }));
-  if (own.length > 1) said.push(tell("own_now", { names: join(own) }));
-  return said;
+  return [...sayOf(sharing, "shared_now_one", "shared_now"), ...sayOf(own, "own_now_one", "own_now")];
 }
 
 /**

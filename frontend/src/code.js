@@ -1,7 +1,7 @@
 // The code of a scenario with what its controls chose filled in, and the choices at the line that they change.
 
 import { makeControlRow } from "./controls.js";
-import { makeElement, markCurrent } from "./dom.js";
+import { isForNotebook, makeElement, markCurrent } from "./dom.js";
 import { sentence } from "./words.js";
 
 /** @import { Code, CodeLine, Control } from "./types.d.ts" */
@@ -51,9 +51,8 @@ export function makeCode(el, prefix, chooser) {
   reset.title = sentence("start_again_title");
   reset.addEventListener("click", () => chooser.reset());
   el.addEventListener("keydown", (event) => { // else the notebook takes the arrow keys, and "d" pressed twice
-    const isNotebooks = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
     const isPages = event.key === "PageUp" || event.key === "PageDown";
-    if (!isNotebooks && !isPages) event.stopPropagation();
+    if (!isForNotebook(event) && !isPages) event.stopPropagation();
   });
   el.append(row, list, reset);
 
@@ -219,7 +218,7 @@ function makeLine(given) {
   function write([, text, pieces, kind], isChange) {
     element.classList.toggle("gv-gone", kind !== "");
     element.classList.toggle("gv-slotted", line.slot.childElementCount > 0);
-    if (line.text === text && source.childElementCount + source.childNodes.length) return;
+    if (line.text === text && source.childNodes.length) return;
     line.text = text;
     source.replaceChildren(...(kind ? [text] : writeCode(text, pieces)));
     element.classList.remove("gv-fresh");

@@ -1,6 +1,6 @@
 // What the controls of a live panel, which are ipywidgets', lack for keyboards and screen readers.
 
-import { targetOf } from "./dom.js";
+import { isForNotebook, targetOf } from "./dom.js";
 
 /**
  * Helps the controls of the panel around `el`. `press()` is called when a button is clicked whose own look does not
@@ -47,9 +47,8 @@ export function helpControls(el, press) {
 function listenToKeys(panel, controls) {
   panel.onkeydown = (event) => answer(event, panel, controls);
   controls.onkeydown = (event) => { // else an arrow key leaves the cell, and "d" pressed twice deletes it
-    const isNotebooks = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
     answer(event, panel, controls);
-    if (!isNotebooks) event.stopPropagation();
+    if (!isForNotebook(event)) event.stopPropagation();
   };
 }
 

@@ -103,6 +103,20 @@ export function markCurrent(element, current) {
   else element.removeAttribute("aria-current");
 }
 
+/**
+ * Tells whether a key that is pressed in a panel is one of the notebook's own commands.
+ *
+ * @param {KeyboardEvent} event
+ */
+export function isForNotebook(event) {
+  return event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+}
+
+/** Tells whether the reader asked her system for less motion. */
+export function isCalm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
 /** Returns a prefix for ids that no other picture of the page has; every widget loads a copy of this module. */
 export function makePrefix() {
   return `gv${Math.random().toString(36).slice(2, 9)}`;

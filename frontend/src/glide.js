@@ -1,7 +1,7 @@
 // What moves when a state follows another: cards glide from where they stood, a gradient that dies splits and draws
 // back, one that comes draws itself, the sign of a cut pops up.
 
-import { makeSvgElement } from "./dom.js";
+import { isCalm, makeSvgElement } from "./dom.js";
 
 /** @import { Arrow, State } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
@@ -42,7 +42,7 @@ export function remember(drawing, cards, arrows) {
  * @param {State} state
  */
 export function glide(before, drawing, state) {
-  if (!before.cards.size || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  if (!before.cards.size || isCalm()) return;
   let isMoved = false;
   for (const [cardId, group] of drawing.cards) {
     const [from, to] = [before.cards.get(state.cards[cardId]?.key ?? ""), placeOf(drawing, cardId)];

@@ -297,7 +297,8 @@ export function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) 
     if (group && frame.dataset.more) view.reveal(group.getBoundingClientRect());
   }
   frame.addEventListener("pointerover", ({ target }) => {
-    onPlace(target instanceof Element && Boolean(target.closest(".gv-pointed")) || pointed.includes(selected));
+    const isOnPlace = target instanceof Element && target.closest(".gv-pointed") !== null;
+    onPlace(isOnPlace || pointed.includes(selected));
   });
   frame.addEventListener("pointerleave", () => onPlace(pointed.includes(selected)));
   /** @param {string} name of a module or a parameter */

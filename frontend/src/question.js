@@ -89,10 +89,5 @@ export function mountQuestion(el, book) {
       scale = factor;
       draw();
     },
-    destroy() {
-      document.removeEventListener("keydown", press);
-      panel.destroy();
-      root.remove();
-    },
   };
 }

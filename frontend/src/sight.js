@@ -1,6 +1,8 @@
 // Brings a panel into sight that the reader's own run has just made. A notebook scrolls when a cell is started; what
 // the cell shows comes later, and most of its picture would stand below the window.
 
+import { isCalm } from "./dom.js";
+
 const WHILE = 2000; // ms in which a new panel may still get its size
 const MARGIN = 6; // CSS pixels
 const BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"];
@@ -65,5 +67,5 @@ function missing(el, pane) {
 
 /** @returns {ScrollBehavior} */
 function scrolling() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+  return isCalm() ? "auto" : "smooth";
 }

@@ -1,6 +1,6 @@
 // The control of a player: first, back, play, next, last, and a slider over all steps.
 
-import { makeElement, makeIcon, targetOf } from "./dom.js";
+import { isCalm, makeElement, makeIcon, targetOf } from "./dom.js";
 import { sentence } from "./words.js";
 
 /** @import { Control } from "./types.d.ts" */
@@ -45,8 +45,7 @@ export function makeTransport(control, id, choose) {
   function playStep() {
     choose(now + 1);
     if (now === last) return pause();
-    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    timer = setTimeout(playStep, isCalm ? 2 * PACE : PACE);
+    timer = setTimeout(playStep, isCalm() ? 2 * PACE : PACE);
   }
   function toggle() {
     if (timer) pause();

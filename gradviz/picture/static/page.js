@@ -150,6 +150,12 @@ function markCurrent(element, current) {
   if (current) element.setAttribute("aria-current", current);
   else element.removeAttribute("aria-current");
 }
+function isForNotebook(event) {
+  return event.ctrlKey || event.metaKey || event.altKey || event.shiftKey && event.key === "Enter";
+}
+function isCalm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
 function makePrefix() {
   return `gv${Math.random().toString(36).slice(2, 9)}`;
 }
@@ -338,8 +344,7 @@ function makeTransport(control, id, choose) {
   function playStep() {
     choose(now + 1);
     if (now === last) return pause();
-    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    timer = setTimeout(playStep, isCalm ? 2 * PACE : PACE);
+    timer = setTimeout(playStep, isCalm() ? 2 * PACE : PACE);
   }
   function toggle() {
     if (timer) pause();
@@ -499,8 +504,8 @@ function findChanges(before, after) {
   }
   const marks = new Map([...findMarks(before.cards, after.cards), ...findMarks(before.arrows, after.arrows)]);
   const seen = Object.entries(after.cards).flatMap(([id, { key }]) => marks.has(id) ? [key] : []);
-  const isNamed = seen.length > 0 && seen.length <= MOST_NAMED;
-  const drawn2 = isNamed ? [sayDrawn(seen)] : [];
+  const isNamed = seen.length <= MOST_NAMED;
+  const drawn2 = isNamed ? sayOf(seen, "picture_changed_one", "picture_changed") : [];
   if (before.columns || after.columns) {
     return { marks, cells: /* @__PURE__ */ new Map(), texts: [], kept: null, isCompared: marks.size === 0 };
   }
@@ -549,20 +554,17 @@ function sayGradients(pairs) {
     ...differing(leaves, VALUE).map((pair) => tell("value_changed", change(pair, VALUE)))
   ];
 }
-function sayDrawn(names) {
-  const told = { names: join(names) };
-  return names.length > 1 ? tell("picture_changed", told) : tell("picture_changed_one", told);
+function sayOf(names, ofOne, ofSeveral) {
+  return names.length ? [tell(names.length > 1 ? ofSeveral : ofOne, { names: join(names) })] : [];
 }
 function sayTracked(pairs) {
   const differ = differing(pairs, TRACKED);
   const namesOf = (word) => differ.flatMap(([, now]) => now[TRACKED] === word ? [now[NAME]] : []);
   const [lost, found] = [namesOf("False"), namesOf("True")];
-  const said = [];
-  if (lost.length === 1) said.push(tell("untracked_now_one", { names: asCode(lost[0]) }));
-  if (lost.length > 1) said.push(tell("untracked_now", { names: join(lost) }));
-  if (found.length === 1) said.push(tell("tracked_now_one", { names: asCode(found[0]) }));
-  if (found.length > 1) said.push(tell("tracked_now", { names: join(found) }));
-  return said;
+  return [
+    ...sayOf(lost, "untracked_now_one", "untracked_now"),
+    ...sayOf(found, "tracked_now_one", "tracked_now")
+  ];
 }
 function sayMemory(before, after) {
   const shared = (state) => new Map(
@@ -572,12 +574,7 @@ function sayMemory(before, after) {
   const both = [...now.keys()].filter((key) => was.has(key) && was.get(key) !== now.get(key));
   const sharing = both.filter((key) => now.get(key));
   const own = both.filter((key) => !now.get(key));
-  const said = [];
-  if (sharing.length === 1) said.push(tell("shared_now_one", { names: asCode(sharing[0]) }));
-  if (sharing.length > 1) said.push(tell("shared_now", { names: join(sharing) }));
-  if (own.length === 1) said.push(tell("own_now_one", { names: asCode(own[0]) }));
-  if (own.length > 1) said.push(tell("own_now", { names: join(own) }));
-  return said;
+  return [...sayOf(sharing, "shared_now_one", "shared_now"), ...sayOf(own, "own_now_one", "own_now")];
 }
 function sayRest(pairs) {
   const same = pairs.filter(([was, now]) => was[TRACKED] === now[TRACKED]);
@@ -639,9 +636,8 @@ function makeCode(el, prefix, chooser) {
   reset.title = sentence("start_again_title");
   reset.addEventListener("click", () => chooser.reset());
   el.addEventListener("keydown", (event) => {
-    const isNotebooks = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey && event.key === "Enter";
     const isPages = event.key === "PageUp" || event.key === "PageDown";
-    if (!isNotebooks && !isPages) event.stopPropagation();
+    if (!isForNotebook(event) && !isPages) event.stopPropagation();
   });
   el.append(row, list, reset);
   function build() {
@@ -781,7 +777,7 @@ function makeLine(given) {
   function write([, text, pieces, kind], isChange) {
     element.classList.toggle("gv-gone", kind !== "");
     element.classList.toggle("gv-slotted", line.slot.childElementCount > 0);
-    if (line.text === text && source.childElementCount + source.childNodes.length) return;
+    if (line.text === text && source.childNodes.length) return;
     line.text = text;
     source.replaceChildren(...kind ? [text] : writeCode(text, pieces));
     element.classList.remove("gv-fresh");
@@ -1102,7 +1098,7 @@ function remember(drawing, cards, arrows) {
   return { cards: places, gradients: gradientsOf(drawing, arrows), shift: drawing.shift };
 }
 function glide(before, drawing, state) {
-  if (!before.cards.size || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  if (!before.cards.size || isCalm()) return;
   let isMoved = false;
   for (const [cardId, group] of drawing.cards) {
     const [from, to] = [before.cards.get(state.cards[cardId]?.key ?? ""), placeOf(drawing, cardId)];
@@ -2074,7 +2070,8 @@ function mountPicture(el, { prefix, onSelect, onPlace, onRoom, opener }) {
     if (group && frame.dataset.more) view.reveal(group.getBoundingClientRect());
   }
   frame.addEventListener("pointerover", ({ target }) => {
-    onPlace(target instanceof Element && Boolean(target.closest(".gv-pointed")) || pointed.includes(selected));
+    const isOnPlace = target instanceof Element && target.closest(".gv-pointed") !== null;
+    onPlace(isOnPlace || pointed.includes(selected));
   });
   frame.addEventListener("pointerleave", () => onPlace(pointed.includes(selected)));
   function goToName(name) {
@@ -2887,11 +2884,6 @@ function mountQuestion(el, book) {
     enlarge(factor) {
       scale = factor;
       draw();
-    },
-    destroy() {
-      document.removeEventListener("keydown", press);
-      panel.destroy();
-      root.remove();
     }
   };
 }
