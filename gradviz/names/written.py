@@ -188,9 +188,9 @@ def argument_read_again(wrote: Source, read: Source) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _is_bound(name: ast.Name) -> bool:
+def _is_bound(name: Any) -> bool:
     """Tell whether a name only gets a value where it stands."""
-    return isinstance(name.ctx, ast.Store) and not isinstance(name.parent, ast.AugAssign)  # type: ignore[attr-defined]
+    return isinstance(name.ctx, ast.Store) and not isinstance(name.parent, ast.AugAssign)
 
 
 def _second(name: str, binder: Any) -> Second | None:

@@ -27,7 +27,7 @@ from gradviz.watch.entries import (
 )
 from gradviz.watch.functions import CASTS, Role
 from gradviz.watch.identity import Objects
-from gradviz.watch.walk import _BLOCK, SLOT, Slot, Walk, _guard, guard_new, new_serial, serial
+from gradviz.watch.walk import BLOCK, SLOT, Slot, Walk, guard, guard_new, new_serial, serial
 
 STEP_LIMIT = 10_000  # nodes followed behind one call
 
@@ -252,7 +252,7 @@ class Nodes:
                 return False
             functions = node.next_functions
             behind: list[Slot] = []
-            guarded, lowest = False, number - number % _BLOCK
+            guarded, lowest = False, number - number % BLOCK
             for child, input_nr in functions:
                 if child is None:
                     behind.append((None, input_nr, "", 0))
@@ -289,7 +289,7 @@ class Nodes:
                     return False
             metadata[SLOT] = slot = pending.get(id(node)) or (new_serial(), 0, name, number)
             if guarded:
-                _guard(node, functions)
+                guard(node, functions)
             if len(self.new) > taken:  # leaves were met on the way
                 made += self.new[taken:]
                 taken = len(self.new)

@@ -17,7 +17,7 @@ from gradviz.watch.assemble import Assembled, Naming
 from gradviz.watch.entries import CallRecord, Looked, Object
 from gradviz.watch.recorder import Recorder
 from gradviz.watch.stack import events_in
-from gradviz.watch.summarising import SummarisingRecorder
+from gradviz.watch.summarising_recorder import SummarisingRecorder
 from gradviz.words import given
 from gradviz.words.notes import note_text
 

@@ -12,7 +12,7 @@ it keeps nothing alive longer and cannot close a cycle.
 
 Which edges need one? A node is numbered after the nodes that it was made from, so numbers fall
 along a path. An edge stays unguarded only if the number does fall and stays within one block of
-``_BLOCK`` numbers; a path without a guard thus has at most ``_BLOCK`` nodes, and the AccumulateGrad
+``BLOCK`` numbers; a path without a guard thus has at most ``BLOCK`` nodes, and the AccumulateGrad
 at its end, which has no number. This holds for every shape of graph, and also where numbers are not
 in order (other threads, regenerated views): those edges are guarded. No state is kept from one walk
 to the next, so many short walks over one growing graph are as safe as one long walk.
@@ -34,7 +34,7 @@ from gradviz.watch import torch_private
 NextFunctions = tuple[tuple["Node | None", int], ...]
 Slot = tuple["int | None", int, str, int]  # (serial or None, input_nr, name, raw sequence number)
 
-_BLOCK = 256  # longest unguarded path; nesting is at most twice this, about 100 KB of stack
+BLOCK = 256  # longest unguarded path; nesting is at most twice this, about 100 KB of stack
 _SETTLE = 64  # how far below a new node `guard_new` looks for nodes it has met before
 _GUARD = "gradviz.guard"
 # (serial, 0, name, raw sequence number): what an edge to this node says of it
@@ -68,7 +68,7 @@ class _Guard:
             del pending[thread]
 
 
-def _guard(node: Node, next_functions: NextFunctions) -> None:
+def guard(node: Node, next_functions: NextFunctions) -> None:
     """Let the children outlive this node by a moment (NOTE [release guards])."""
     metadata: Any = node.metadata
     if _GUARD not in metadata:
@@ -127,7 +127,7 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
     for node, number in zip(nodes, numbers):  # noqa: B905  both grow while we go
         functions = node.next_functions
         nexts.append(functions)
-        guarded, lowest = False, number - number % _BLOCK
+        guarded, lowest = False, number - number % BLOCK
         for child, _ in functions:
             if child is None:
                 continue
@@ -147,7 +147,7 @@ def walk(roots: Iterable[Node], limit: int | None = None) -> Walk:
             if not lowest <= below < number:
                 guarded = guarded or below != no_number
         if guarded:
-            _guard(node, functions)
+            guard(node, functions)
     return result
 
 
@@ -193,7 +193,7 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
         for child, _ in functions:
             if child is None or (below := number_of(child)) == no_number:
                 continue
-            if below >= number or below // _BLOCK != number // _BLOCK:
+            if below >= number or below // BLOCK != number // BLOCK:
                 guarded = True
             metadata = child.metadata
             if SLOT in metadata:
@@ -205,7 +205,7 @@ def guard_new(node: Node, next_functions: NextFunctions | None = None) -> int:
             else:
                 guarded = True
         if guarded:
-            _guard(parent, functions)
+            guard(parent, functions)
     return result
 
 

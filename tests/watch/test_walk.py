@@ -67,13 +67,13 @@ def test_limit_reads_the_nearest(x):
 
 def test_no_path_without_a_guard_is_longer_than_a_block(x):
     # numbers go on from the tests before, so every position of the end within a block is tried
-    for length in range(600, 600 + walking._BLOCK):
+    for length in range(600, 600 + walking.BLOCK):
         found = walk([chain(x, length).grad_fn])
         at = guarded(found.nodes)
         starts = [0, *(i + 1 for i in at)]  # the edges out of a guarded node are guarded
         paths = [b - a for a, b in zip(starts, [*(i + 1 for i in at), length], strict=True)]
-        assert max(paths) <= walking._BLOCK
-        assert len(at) <= length // walking._BLOCK + 1
+        assert max(paths) <= walking.BLOCK
+        assert len(at) <= length // walking.BLOCK + 1
         assert len(found.nodes) == length + 1  # and the AccumulateGrad, which has no number
 
 
@@ -165,4 +165,4 @@ def test_guard_new_knows_what_it_has_met(x):
     assert serials == sorted(serials)
     nodes = walk([h.grad_fn]).nodes
     assert [guard_new(n) for n in nodes[:-1]] == serials[::-1]
-    assert len(guarded(nodes)) in (1_000 // walking._BLOCK, 1_000 // walking._BLOCK + 1)
+    assert len(guarded(nodes)) in (1_000 // walking.BLOCK, 1_000 // walking.BLOCK + 1)

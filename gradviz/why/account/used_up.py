@@ -105,8 +105,8 @@ def _other_names(made: ast.Assign, names: Sequence[ast.Name]) -> list[str]:
     """Return the variables that are given what another one holds, and nothing else."""
     name = getattr(made.targets[0], "id", "")
     reads = (n for n in names if n.id == name and isinstance(n.ctx, ast.Load))
-    given = [n.parent for n in reads if isinstance(n.parent, ast.Assign)]  # type: ignore[attr-defined]
-    others = [node.targets[0] for node in given]
+    around = (getattr(n, "parent", None) for n in reads)
+    others = [node.targets[0] for node in around if isinstance(node, ast.Assign)]
     found = [other.id for other in others if isinstance(other, ast.Name)]
     return [other for other in found if _times_bound(other, names) == 1]
 

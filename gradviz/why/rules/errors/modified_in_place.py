@@ -102,14 +102,15 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
     loop = over_by_the_loop(failure, step)
     if loop is not None:
-        form, made = "stepped_over", loop.place
+        form, made = loop.form, loop.place
         fields |= loop.words
     elif state is not None and made is not None:
         fields |= _state_fields(failure, state, made)
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
-        if form == "stepped_over":
-            form, made, handed = over_to_the_next(failure, state, made)
-            fields |= handed
+        handed = handed_on(failure, state) if form == "stepped_over" else None
+        if handed is not None:
+            form, made = handed.form, handed.place
+            fields |= handed.words
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
     elif outside:
@@ -186,10 +187,12 @@ class HandedOn(NamedTuple):
     """The statement that hands results on to the next iteration.
 
     Attributes:
+        form: in which it is told.
         place: the statement.
         words: what is told of it: its code, and how all that it hands on is detached.
     """
 
+    form: str
     place: Call
     words: dict[str, Any]
 
@@ -212,17 +215,7 @@ def over_by_the_loop(failure: Failure, step: Call) -> HandedOn | None:
         "place": failure.words.where(place),
         "kept": Code(f"{', '.join(bound.names)} = {', '.join(values)}"),
     }
-    return HandedOn(place, words)
-
-
-def over_to_the_next(
-    failure: Failure, state: Tensor, made: Call
-) -> tuple[str, Call, dict[str, str]]:
-    """Return the form in which a result of the iteration before is told, its place and fields."""
-    handed = handed_on(failure, state)
-    if handed is None:
-        return "stepped_over", made, {}
-    return "stepped_handed_on", handed.place, handed.words
+    return HandedOn("stepped_over", place, words)
 
 
 def handed_on(failure: Failure, state: Tensor) -> HandedOn | None:
@@ -236,7 +229,8 @@ def handed_on(failure: Failure, state: Tensor) -> HandedOn | None:
         whole = failure.detaching(kept) if kept.isidentifier() and target.isidentifier() else ""
         if whole and whole != f"{kept}.detach()":
             place = place_of_keeper(maker, frame, line, code)
-            return HandedOn(place, {"handed": Code(code), "kept": Code(f"{target} = {whole}")})
+            words = {"handed": Code(code), "kept": Code(f"{target} = {whole}")}
+            return HandedOn("stepped_handed_on", place, words)
     return None
 
 

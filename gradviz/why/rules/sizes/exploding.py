@@ -7,7 +7,7 @@ import math
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.why.rules.sizes.size_profile import profile
-from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, Sizes, _fold, _title
+from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, Sizes, fold_text, title_of
 from gradviz.why.shown.explanation import Explanation
 
 
@@ -23,7 +23,7 @@ def growing(sizes: Sizes) -> Explanation | None:
         Cause.EXPLODING,
         "arriving" if all_arrive else "at_biases",
         nodes=sizes.between(blocks, flows),
-        flows=profile(map(_title, blocks), [x for _, x in measured], FOLD),
+        flows=profile(map(title_of, blocks), [x for _, x in measured], FOLD),
         **sizes.trend(blocks, flows, grows=True),
     )
 
@@ -48,7 +48,7 @@ def chain(sizes: Sizes) -> Explanation | None:
         Cause.EXPLODING,
         "path",
         nodes=[path[0][0]],
-        fold=_fold(fold),
+        fold=fold_text(fold),
         nodes_on_path=len(path),
         node=name,
         times=names.count(name),

@@ -18,7 +18,7 @@ from gradviz.why.evidence.softmaxes import SOFTMAX, masked_rows
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
-from gradviz.why.rules.sizes.sizes import Sizes, _title
+from gradviz.why.rules.sizes.sizes import Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -57,7 +57,7 @@ def broken_words(sizes: Sizes, bad: list[Block], value: str) -> str:
     if sizes.returned is not None:
         return say("small.returned_broken", names=[b.name for b in bad], value=value)
     if all(b.name and not b.is_tensor for b in bad):
-        names = [_title(b) for b in bad]
+        names = [title_of(b) for b in bad]
         modules = len(sizes.blocks)
         return say("small.modules_broken", bad=len(bad), modules=modules, value=value, names=names)
     tensors = [

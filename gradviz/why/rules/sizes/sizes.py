@@ -72,7 +72,7 @@ class Sizes(Measured):
                 "received": self.received,
                 "total": self.total,
                 "zeros": f"{self.share_of_zeros:.0%}",
-                "limit": _fold(FOLD),
+                "limit": fold_text(FOLD),
                 **fields,
             },
             calls=tuple(calls) or tuple(call for call in makers if call is not None),
@@ -108,7 +108,7 @@ class Sizes(Measured):
     @property
     def of_modules(self) -> Profile:
         """The norms of the modules' gradients, from the loss to the input."""
-        return profile([_title(b) for b in self.blocks], [b.norm for b in self.blocks], FOLD)
+        return profile([title_of(b) for b in self.blocks], [b.norm for b in self.blocks], FOLD)
 
     def told_sizes(self, cause: Cause, of_uses: Profile | None, sizes: Profile) -> tuple[str, ...]:
         """Return the norms as lines, and where they fall or grow beyond what counts."""
@@ -127,7 +127,7 @@ class Sizes(Measured):
         at = sizes.crossing
         if at is not None:
             late, early = sizes.labels[at - 1], sizes.labels[at]
-            total, limit = sizes.labels[0], _fold(FOLD)
+            total, limit = sizes.labels[0], fold_text(FOLD)
             yield say("small.dies_at_use", late=late, early=early, total=total, limit=limit)
 
     def crosses_at_module(self, sizes: Profile) -> Iterator[str]:
@@ -141,7 +141,7 @@ class Sizes(Measured):
                 late=late,
                 early=early,
                 first=first,
-                limit=_fold(FOLD),
+                limit=fold_text(FOLD),
             )
 
     # --- answers ----------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ class Sizes(Measured):
         fold = sizes[0] / sizes[-1]
         steps = len(sizes) - 1
         return {
-            "fold": _fold(fold),
-            "late": _title(blocks[0]),
-            "early": _title(blocks[-1]),
+            "fold": fold_text(fold),
+            "late": title_of(blocks[0]),
+            "early": title_of(blocks[-1]),
             "parts": say(
                 "small.n_tensors" if all(b.is_tensor for b in blocks) else "small.n_modules",
                 n=len(sizes),
@@ -175,7 +175,7 @@ class Sizes(Measured):
 
     def large(self) -> Explanation | None:
         """Tell of large gradients of which it is not known whether they grew."""
-        large = [_title(b) for b in self.blocks if b.norm >= FOLD]
+        large = [title_of(b) for b in self.blocks if b.norm >= FOLD]
         return self.answer(Cause.NOT_KNOWN, "large", modules=large) if large else None
 
     def unreadable(self) -> Explanation | None:
@@ -217,15 +217,15 @@ class Sizes(Measured):
         return measured
 
 
-def _title(block: Block) -> str:
+def title_of(block: Block) -> str:
     """Return what a module is called."""
     return block.name or say("small.whole_model")
 
 
-def _fold(factor: float) -> str:
+def fold_text(factor: float) -> str:
     """Return a large factor with two digits.
 
-    >>> _fold(278_913_211.0), _fold(1e6), _fold(1e30)
+    >>> fold_text(278_913_211.0), fold_text(1e6), fold_text(1e30)
     ('280,000,000', '1,000,000', '1e+30')
     """
     return f"{factor:.0e}" if factor >= 1e12 else f"{float(f'{factor:.1e}'):,.0f}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradviz.graph.findings import Cause, Sure
 from gradviz.why.evidence.measured import least_normal
-from gradviz.why.rules.sizes.sizes import ZEROS, Sizes, _title
+from gradviz.why.rules.sizes.sizes import ZEROS, Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
 
 
@@ -31,7 +31,7 @@ def underflow(sizes: Sizes) -> Explanation | None:
             Cause.UNDERFLOW,
             "in_module",
             sure=Sure.LIKELY,
-            module=_title(block),
+            module=title_of(block),
             dtype=block.least,
             least=f"{least_normal(block.least):.1e}",
         )

@@ -10,7 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.why.evidence.measured import least_normal
 from gradviz.why.rules.sizes.size_profile import profile
-from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, STEADY, Sizes, _fold
+from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, STEADY, Sizes, fold_text
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -73,7 +73,7 @@ def fading(
     zeros = _zeros_at_the_end(sent)
     fold = counting[0] / counting[-1]
     fields: dict[str, Any] = {
-        "fold": _fold(fold),
+        "fold": fold_text(fold),
         "uses": _uses(len(counting), zeros, len(sent)),
         "module": name or say("small.whole_model"),
         "weight": sizes.words.name(leaf),
