@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.records import Former, Frame, Source
 from gradviz.graph.sites import CHECKPOINT, REPLACED
 from gradviz.names import callers, resolve
-from gradviz.names.bindings import (
-    COMPREHENSIONS,
-    bindings,
-    is_bound_since,
-    is_conditional,
-    scope_of,
-)
 from gradviz.names.frames import frame_of
-from gradviz.names.position import (
-    Place,
-    Switch,
-    dotted,
-    locate,
-    stated_switch,
-    statement_of,
-    switch_around,
-)
-from gradviz.words.speech import say
+from gradviz.names.held import Variables
+from gradviz.names.located import Located, pairs_of
+from gradviz.names.position import dotted
+from gradviz.names.switches import Switch, stated_switch, switch_around
 
 if TYPE_CHECKING:
     from gradviz.watch.entries import CallRecord, ModuleRun, Object, Root, Site, State
@@ -60,19 +45,6 @@ def _same_module(run: ModuleRun, other: ModuleRun | None) -> bool:
     )
 
 
-def _line_of(name: str, statement: Any, scope: Any) -> int:
-    """Return the line by which a variable that a statement reads is known: its own, or where the
-    variable was bound before, if the statement gives it to another object (``t = t + 1``)."""
-    binders = [other for other_name, other in bindings(scope) if other_name == name]
-    before = [other.lineno for other in binders if other.lineno < statement.lineno]
-    return int(max(before) if before and statement in binders else statement.lineno)
-
-
-def _pairs(site: Site) -> resolve.Site:
-    """Return a site with each code object and its position as one pair."""
-    return tuple(zip(site[::2], site[1::2], strict=True))
-
-
 def _sites_of_modules(calls: list[CallRecord]) -> set[Site]:
     """Collect the sites at which modules were called that calls ran in, or whose parameters they
     read."""
@@ -101,12 +73,13 @@ class Names:
 
     def __init__(self, calls: list[CallRecord], recorder: Recorder) -> None:
         calls = list({id(c): c for c in calls}.values())
-        sites = [_pairs(c.site) for c in calls]
+        sites = [pairs_of(c.site) for c in calls]
         modules = _sites_of_modules(calls)
-        self._places: dict[tuple[int, int], Place] = {}
+        self._located = Located(recorder.home)
+        self._variables = Variables(recorder, self._located)
         self._switches: dict[tuple[tuple[int, int], ...], Switch | None] = {}
         self._frame_at: dict[tuple[int, int], Frame] = {}
-        resolved = resolve.resolve([*sites, *map(_pairs, modules)], self._places)
+        resolved = resolve.resolve([*sites, *map(pairs_of, modules)], self._located.places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
         self._of_module = dict(zip(modules, resolved[len(calls) :], strict=True))
         self._first: dict[Object, str] = {}
@@ -114,30 +87,11 @@ class Names:
         self._inner: set[int] = set()  # by id: states whose own name is one inside of a helper
         self._state_names: dict[int, str] = {}
         self._unbound = _not_last(calls)
-        is_module = recorder.home_at is None or (
-            recorder.home and recorder.home.co_name == "<module>"
-        )
         self._inside = recorder.modules.inside()
-        self._home = recorder.home
-        self._globals = recorder.globals if is_module else None
-        self._block = self._block_of(recorder)
-        # The last proof of what a variable of a scope is: the object, the statement, did it bind
-        # the name, outermost?
-        self._proofs: dict[tuple[Any, str], tuple[Object, Any, bool, bool]] = {}
-        # names that the user's outermost code has for an object
-        self._proven: set[tuple[Object, str]] = set()
-        self._recorded: set[tuple[Any, str]] = set()
-        self._lines: dict[tuple[Object, str], int] = {}
         for call in calls:
             self._inputs(call)
             if id(call) not in self._unbound:
                 self._outputs(call)
-
-    def _block_of(self, recorder: Recorder) -> ast.With | ast.AsyncWith | None:
-        """Return the ``with`` statement of a recording. One entered by hand (``rec.__enter__()``)
-        has none: what the scope does counts everywhere."""
-        entered = self._node((recorder.home, recorder.home_at)) if recorder.home_at else None
-        return entered if isinstance(entered, (ast.With, ast.AsyncWith)) else None
 
     def _inputs(self, call: CallRecord) -> None:
         """Note the names that the call's arguments are written with. The user's outermost code
@@ -151,63 +105,55 @@ class Names:
         for state, argument in zip(call.inputs, call.args_at, strict=False):
             tensor = state.object
             name, site = given.get(argument), call.site
-            self._prove(site, name, tensor)
+            self._variables.prove(site, name, tensor)
             if tensor in self._outer:
                 continue
             if tensor.parameter is not None:
                 name = f"{self.root(tensor.parameter[1])}.{tensor.parameter[0]}"
             elif name is not None and not tensor.made:
                 name, site = self._as_the_caller_says(name, site)
-                self._prove(site, name, tensor)
-            if name and (tensor not in self._first or self._is_users(site)):
+                self._variables.prove(site, name, tensor)
+            if name and (tensor not in self._first or self._located.is_users(site)):
                 self._first[tensor] = name
-                if self._is_users(site):
+                if self._located.is_users(site):
                     self._outer.add(tensor)
-
-    def _is_outer(self, site: Site) -> bool:
-        """Tell whether a site is the user's top level, or the code that entered the recording."""
-        return bool(site) and (site[0] is self._home or site[0].co_name == "<module>")
-
-    def _is_users(self, site: Site) -> bool:
-        """Tell whether a site is outermost, and its variables outlive their expression: not those
-        of a comprehension."""
-        node = self._node(site) if self._is_outer(site) else None
-        return self._is_outer(site) and not (
-            node is not None and isinstance(scope_of(node), COMPREHENSIONS)
-        )
 
     def _as_the_caller_says(self, name: str, site: Site) -> tuple[str, Site]:
         """Return a helper's parameter under the name that its caller passed, as far out as the site
         tells, and the site of that name."""
-        here, slot = site, None
-        while len(here) > 2 and not self._is_outer(here):
-            code, caller = here[0], here[2:]
-            if slot is None:
-                node = self._node(here)
-                if node is None or callers.is_rebound(name, node):
-                    break
-                slot = callers.slot_of(code, name)
-            if slot is None:
-                break
-            if caller[0] is REPLACED:
-                break
-            give = callers.passed
-            if caller[0] is CHECKPOINT:
-                give, caller = callers.passed_to_checkpoint, caller[2:]
-            self._node(caller)
-            place = self._places[id(caller[0]), caller[1]]
-            argument = give(code, slot, place, caller[0])
-            if argument is None:
-                break
-            here, slot = caller, None
+        here, slot = site, self._slot_named(name, site)
+        while slot is not None:
+            argument, here = self._passed(slot, here)
             if isinstance(argument, callers.Slot):  # a wrapper hands on what it got
-                slot = argument
+                slot = None if self._located.is_outer(here) else argument
                 continue
-            outer_name = dotted(argument)
+            outer_name = None if argument is None else dotted(argument)
             if outer_name is None:
                 break
             name, site = outer_name, here
+            slot = self._slot_named(name, here)
         return name, site
+
+    def _slot_named(self, name: str, site: Site) -> callers.Slot | None:
+        """Return the parameter that a name is in the helper in which a site stands; None where the
+        site is the user's own, or the name may be another object there."""
+        if len(site) <= 2 or self._located.is_outer(site):
+            return None
+        node = self._located.node(site)
+        if node is None or callers.is_rebound(name, node):
+            return None
+        return callers.slot_of(site[0], name)
+
+    def _passed(self, slot: callers.Slot, site: Site) -> tuple[Any, Site]:
+        """Return what the caller of a helper gave for a parameter, as ``callers.passed`` does, and
+        the site of that call; None where it is not known."""
+        code, caller = site[0], site[2:]
+        if not caller or caller[0] is REPLACED:
+            return None, caller
+        give = callers.passed
+        if caller[0] is CHECKPOINT:
+            give, caller = callers.passed_to_checkpoint, caller[2:]
+        return give(code, slot, self._located.place(*caller[:2]), caller[0]), caller
 
     def _outputs(self, call: CallRecord) -> None:
         """Note the names that the results are bound to. What a library makes of a result before it
@@ -217,101 +163,23 @@ class Names:
             return
         # handed back as it is: it keeps the name it has, if it has one
         given = {id(s) for s in call.inputs}
+        site, always = call.site[2 * named.depth :], not named.depth
         for state, name in zip(call.outputs, named.outputs(call.returned), strict=False):
-            self._prove(
-                call.site[2 * named.depth :], name, state.object, binds=True, always=not named.depth
-            )
+            self._variables.prove(site, name, state.object, binds=True, always=always)
             if not name or (id(state) in given and state.object in self._first):
                 continue
             self._state_names.setdefault(id(state), name)
             self._first.setdefault(state.object, name)
-            if not self._is_users(call.site[2 * named.depth :]):
-                self._inner.add(id(state))
-            else:
+            if self._located.is_users(site):
                 self._outer.add(state.object)
-
-    def _node(self, site: Site) -> Any:
-        """Return the syntax node that runs in the innermost frame of a site; None if unknown."""
-        key = (id(site[0]), site[1])
-        if key not in self._places:
-            self._places[key] = locate(*site[:2])
-        return self._places[key].node
-
-    def _prove(
-        self,
-        site: Site,
-        name: str | None,
-        tensor: Object,
-        *,
-        binds: bool = False,
-        always: bool = False,
-    ) -> None:
-        """Note that the variable ``name`` is ``tensor`` here.
-
-        Args:
-            site: where that was seen.
-            name: as written there.
-            tensor: what it holds.
-            binds: the statement binds the name; else it reads it.
-            always: whenever this statement binds it, a recorded call does.
-        """
-        node = self._node(site) if name else None
-        if not name or node is None:
-            return
-        statement = statement_of(node)
-        scope = scope_of(statement if binds else node)
-        outer = self._is_outer(site) and not isinstance(scope, COMPREHENSIONS)
-        self._proofs.pop((scope, name), None)  # the newest stands last
-        self._proofs[scope, name] = tensor, statement, binds, outer
-        if outer:
-            self._proven.add((tensor, name))
-        if always and not is_conditional(statement):
-            self._recorded.add((statement, name))
-        self._lines.setdefault(
-            (tensor, name), statement.lineno if binds else _line_of(name, statement, scope)
-        )
-
-    @cached_property
-    def _held(self) -> dict[str, Object | None]:
-        """The object that every variable is at the end; None where that is not certain."""
-        held: dict[str, Object | None] = {}
-        # the outermost code has the last word
-        proofs = sorted(self._proofs.items(), key=lambda p: p[1][3])
-        for (scope, name), (tensor, statement, binds, _) in proofs:
-            block = (
-                self._block if self._block is not None and scope_of(self._block) is scope else None
-            )
-            lost = is_bound_since(scope, name, statement, binds, self._recorded, block)
-            held[name] = None if lost else tensor
-            if self._globals is not None and isinstance(scope, ast.Module) and name.isidentifier():
-                held[name] = self._globals.get(name)
-        users = self._globals or {}
-        # what a helper calls so is another object than the user's own variable
-        held.update({name: own for name, own in users.items() if own is not None and name in held})
-        return held
+            else:
+                self._inner.add(id(state))
 
     def at_the_end(
         self, name: str | None, tensor: Object, *, whole: bool
     ) -> tuple[str | None, Former | None]:
-        """Return ``name`` where that is still this object, else another variable that is, or its
-        place in a list, else with the line where it was; and that line."""
-        if name is None and whole:
-            return tensor.place, None
-        if name is None or self._held.get(name, tensor) is tensor:
-            return name, None
-        others = [
-            n
-            for n, held in self._held.items()
-            if held is tensor and whole and (tensor, n) in self._proven
-        ]
-        if others:
-            return others[-1], None
-        if tensor.place is not None and whole:
-            return tensor.place, None
-        line = self._lines.get((tensor, name))
-        if line is None:
-            return say("label.another", name=name), Former(name, None)
-        return say("label.former", name=name, line=line), Former(name, line)
+        """Return a name as ``Variables.at_the_end`` does."""
+        return self._variables.at_the_end(name, tensor, whole=whole)
 
     def module(self, call: CallRecord) -> str | None:
         """Return the module that a call runs in, as ``"net.fc"``: the variable of the root module
@@ -340,7 +208,7 @@ class Names:
         named = self._of_module[run.site]
         if named is None:
             return None, None
-        place = self._places[id(run.site[0]), run.site[1]]
+        place = self._located.place(*run.site[:2])
         is_written = run.direct and resolve.is_written_call(place)
         code = place.text(place.node) if is_written else None
         source_code = named.code if is_written else None
@@ -365,7 +233,7 @@ class Names:
 
     def _frames(self, site: Site) -> tuple[Frame, ...]:
         """Return the statements of a site, the innermost first."""
-        users = [pair for pair in _pairs(site) if pair[0] not in (CHECKPOINT, REPLACED)]
+        users = [pair for pair in pairs_of(site) if pair[0] not in (CHECKPOINT, REPLACED)]
         return tuple(map(self._frame, users))
 
     def _frame(self, pair: tuple[Any, int]) -> Frame:
@@ -373,33 +241,23 @@ class Names:
         key = id(pair[0]), pair[1]
         found = self._frame_at.get(key)
         if found is None:
-            self._node(pair)
-            found = self._frame_at[key] = frame_of(self._places[key])
+            found = self._frame_at[key] = frame_of(self._located.place(*pair))
         return found
 
     def _switch(self, site: Site) -> Switch | None:
         """Return what switches gradients off around a call, where they are."""
-        key = tuple((id(code), at) for code, at in _pairs(site))
+        key = tuple((id(code), at) for code, at in pairs_of(site))
         if key not in self._switches:
-            self._switches[key] = switch_around(self._places_around(site))
+            self._switches[key] = switch_around(self._located.around(site))
         return self._switches[key]
 
     def _stated_switch(self, call: CallRecord) -> Switch | None:
-        """Return the statement that switched gradients off before a call, where that
-        stands in the same file."""
+        """Return the statement that switched gradients off before a call, where that stands in the
+        same file."""
         files = {site[0].co_filename for site in (call.switched, call.site) if site}
         if not call.switched or len(files) > 1:
             return None
-        return stated_switch(self._places_around(call.switched))
-
-    def _places_around(self, site: Site) -> list[Place]:
-        """Return the places of the frames of a site that stand in its file, the outermost first."""
-        found = []
-        for code, at in reversed(_pairs(site)):
-            if getattr(code, "co_filename", None) == site[0].co_filename:
-                self._node((code, at))
-                found.append(self._places[id(code), at])
-        return found
+        return stated_switch(self._located.around(call.switched))
 
     def _is_inside(self, call: CallRecord) -> bool:
         """Tell whether a call was made inside of what is written at its site. Of the calls that a

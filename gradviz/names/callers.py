@@ -8,17 +8,14 @@ argument on.
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 from types import CodeType
 from typing import Any, NamedTuple, TypeGuard
 
 from gradviz.graph.sites import CHECKPOINT
 from gradviz.names.bindings import binders_of, bindings, scope_of
-from gradviz.names.position import Place, callee_of, dotted, is_module, statement_of
+from gradviz.names.position import BUILTINS, Place, callee_of, dotted, is_module, statement_of
 
-_BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
-_METHOD = (("self",), ("cls",))
 _THROUGH_TYPE = ("forward", "__call__", "__init__")  # what calling an object or a class runs
 
 
@@ -40,6 +37,15 @@ def slot_of(code: CodeType, name: str) -> Slot | None:
         return None
     position = parameters.index(name)
     return Slot(position if position < code.co_argcount else None, name)
+
+
+def is_method(code: CodeType) -> bool:
+    """Tell whether the first parameter of a function is the object or class that it belongs to.
+
+    >>> is_method((lambda self, x: x).__code__), is_method((lambda x: x).__code__)
+    (True, False)
+    """
+    return code.co_varnames[:1] in (("self",), ("cls",))
 
 
 def is_rebound(name: str, node: Any) -> bool:
@@ -75,8 +81,7 @@ def passed(code: CodeType, slot: Slot, caller: Place, outside: CodeType) -> ast.
         **kwargs)``); None where it is not certain.
     """
     call = caller.node
-    through_checkpoint = outside is CHECKPOINT
-    if through_checkpoint or not isinstance(call, ast.Call):
+    if outside is CHECKPOINT or not isinstance(call, ast.Call):
         return None
     shift = _shift(code, call, caller)
     if shift is None:
@@ -90,9 +95,7 @@ def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | No
     inner = call.args[0] if len(call.args) == 1 and isinstance(call.args[0], ast.Call) else call
     if callee_of(inner.func) != "map" or not inner.args or callee_of(inner.args[0]) != code.co_name:
         return None
-    if code.co_varnames[:1] in _METHOD or any(
-        isinstance(argument, ast.Starred) for argument in inner.args
-    ):
+    if is_method(code) or any(isinstance(argument, ast.Starred) for argument in inner.args):
         return None
     if slot.position is None or not 0 <= slot.position < len(inner.args) - 1:
         return None
@@ -106,7 +109,7 @@ def _element_of_map(code: CodeType, call: ast.Call, slot: Slot) -> ast.expr | No
 def _given_to_partial(code: CodeType, function: ast.expr, slot: Slot) -> ast.expr | None:
     """Return what a ``partial`` in the same scope was made with, while the variables in it are what
     they were then."""
-    if not isinstance(function, ast.Name) or code.co_varnames[:1] in _METHOD:
+    if not isinstance(function, ast.Name) or is_method(code):
         return None
     scope_bindings = bindings(scope_of(function))
     assignment = _only_assignment(function.id, scope_bindings)
@@ -172,24 +175,25 @@ def passed_to_checkpoint(
     same = isinstance(function, ast.Lambda) if name == "<lambda>" else callee_of(function) == name
     if not same and not (name == "forward" and dotted(function)):
         return None
-    return _argument(call, slot, int(code.co_varnames[:1] in _METHOD) - 1, outside)
+    return _argument(call, slot, int(is_method(code)) - 1, outside)
 
 
 def _shift(code: CodeType, call: ast.Call, place: Place) -> int | None:
     """Return how many of the code's parameters stand before the call's arguments; None where it may
     call something else."""
     callee = callee_of(call.func)
-    is_method = code.co_varnames[:1] in _METHOD
+    takes_self = is_method(code)
     if _hands_on(call):
         return 0
-    if callee == code.co_name and not (is_method and isinstance(call.func, ast.Name)):
+    if callee == code.co_name and not (takes_self and isinstance(call.func, ast.Name)):
         receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if receiver is not None and not is_method and not is_module(receiver, place.source):
+        is_object = receiver is not None and not is_module(receiver, place.source)
+        if is_object and not takes_self:
             return None  # a static method, or an object whose attribute is a function
-        return int(is_method and not (receiver is not None and is_module(receiver, place.source)))
-    if code.co_name in _THROUGH_TYPE and is_method:
+        return int(takes_self and (receiver is None or is_object))
+    if code.co_name in _THROUGH_TYPE and takes_self:
         return 1
-    if not isinstance(call.func, ast.Name) or call.func.id in _BUILTINS:
+    if not isinstance(call.func, ast.Name) or call.func.id in BUILTINS:
         return None
     return _shift_of_alias(code, call.func)
 
@@ -232,7 +236,7 @@ def _shift_of_value(code: CodeType, value: ast.Name | ast.Attribute) -> int | No
     Holder.run`` does, only what ``Holder`` is could tell."""
     if callee_of(value) != code.co_name:
         return None
-    if code.co_varnames[:1] not in _METHOD:
+    if not is_method(code):
         return 0
     receiver = value.value if isinstance(value, ast.Attribute) else None
     return 1 if receiver is not None and _is_made_here(receiver) else None

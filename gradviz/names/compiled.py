@@ -91,7 +91,7 @@ def _dedented(file: Source) -> Source:
     stands at the top level; its lines stay empty, so that the others keep their numbers."""
     lines = list(file.lines)
     for begin, end, block in _cells(file):
-        first, column = _first_line(block.body[0]), block.body[0].col_offset
+        first, column = first_line(block.body[0]), block.body[0].col_offset
         code_end = block.body[-1].lineno - 1 if isinstance(block.body[-1], ast.Return) else end
         for number in range(begin, end + 1):
             is_code = first <= number <= code_end
@@ -113,7 +113,7 @@ def _cells(file: Source) -> tuple[tuple[int, int, Any], ...]:
     if file.tree is None or not any("marimo" in line for line in file.lines):
         return ()
     cells = (node for node in file.tree.body if _is_cell(node))
-    return tuple((_first_line(node), node.end_lineno or node.lineno, node) for node in cells)
+    return tuple((first_line(node), node.end_lineno or node.lineno, node) for node in cells)
 
 
 def _is_cell(node: ast.stmt) -> bool:
@@ -131,7 +131,7 @@ def _is_mark(mark: ast.expr, word: str) -> bool:
     return isinstance(called, ast.Attribute) and called.attr == word
 
 
-def _first_line(statement: Any) -> int:
+def first_line(statement: Any) -> int:
     """Return the line in which a statement begins, with its decorators."""
     decorators = getattr(statement, "decorator_list", ())
     return int(min([statement.lineno, *(decorator.lineno for decorator in decorators)]))

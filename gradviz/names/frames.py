@@ -151,6 +151,8 @@ def place_of_keeper(call: Call, frame: Frame, line: int, code: str) -> Call:
 
 
 def _stand_in(call: Call, nr: int, line: int, file: str, code: str) -> Call:
+    """Return a call that is told at another place than its own; ``nr`` is that of the place among
+    those of the call."""
     # what is told of a call is remembered by its id: no other call may have this one
     return call._replace(
         id=-((call.id + 1) * 1_000_000 - nr), source=Source(file, line, code), module=None

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 from executing import Source as File
 
+from gradviz.names.compiled import first_line
+from gradviz.names.position import last_name
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MAGICS = ("run_cell_magic", "run_line_magic")  # what IPython makes of ``%%time``, code and all
 # What a function is decorated with that is called by its name all the same; any other decorator
@@ -69,7 +72,7 @@ def _ran_in(file: File, ran: Set[tuple[str, str, int]]) -> set[Any]:
     """Return the functions of a file that ran, and those in which they are defined: these ran
     before. ``ran``: file, name and first line of each that ran."""
     functions = (scope.function for scope in _scopes(file) if scope.function is not None)
-    own = [function for function in functions if (file.filename, *_start(function)) in ran]
+    own = [f for f in functions if (file.filename, f.name, first_line(f)) in ran]
     return {outer for function in own for outer in _with_those_around(function)}
 
 
@@ -106,18 +109,7 @@ def _is_called(scope: Scope, mentioned: set[str]) -> bool:
 
 def _is_handed_on(definition: Any) -> bool:
     """Say whether a decorator may hand a function or a class to somebody who calls it."""
-    return any(_last_name(mark) not in _STILL_NAMED for mark in definition.decorator_list)
-
-
-def _last_name(mark: Any) -> str:
-    """Return ``c`` of the decorators ``c``, ``a.b.c`` and ``a.c(1)``."""
-    called = mark.func if isinstance(mark, ast.Call) else mark
-    return str(getattr(called, "attr", None) or getattr(called, "id", ""))
-
-
-def _start(function: Any) -> tuple[str, int]:
-    """Return the name of a function and its first line, as its code object has them."""
-    return function.name, min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    return any(last_name(mark) not in _STILL_NAMED for mark in definition.decorator_list)
 
 
 @lru_cache(maxsize=64)
@@ -129,6 +121,7 @@ def _scopes(file: File) -> tuple[Scope, ...]:
 
 
 def _scope(function: Any, tree: Any) -> Scope:
+    """Return a function of a file, or, of None, what stands outside of all."""
     owner = getattr(function, "parent", None)
     mentions = frozenset(_mentions(tree if function is None else function))
     return Scope(function, owner if isinstance(owner, ast.ClassDef) else None, mentions)
@@ -150,7 +143,7 @@ def _mentions(scope: Any) -> Iterator[str]:
             yield node.name.rpartition(".")[2]
         if isinstance(node, _FUNCTIONS):
             todo += [*node.decorator_list, node.args]
-        elif isinstance(node, ast.Call) and _last_name(node) in _MAGICS:
+        elif isinstance(node, ast.Call) and last_name(node) in _MAGICS:
             todo += _code_in(node)
         else:
             todo += ast.iter_child_nodes(node)

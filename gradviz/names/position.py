@@ -8,6 +8,7 @@ none is kept alive.
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import functools
 import itertools
@@ -16,7 +17,7 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from gradviz.names.compiled import cached_by_code, is_edited, reader_of
 from gradviz.names.same_line import node_in_part
 
 WIDTH = 60  # characters of source text shown
+BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
 
 # where imports cannot be seen: they stand in another cell or doctest line
 _USUAL_MODULES = {"torch", "F", "nn", "np"}
@@ -127,90 +129,6 @@ _NODES_OF: dict[str, Any] = {
     "STORE_SUBSCR": ast.Subscript,
     "UNARY_NEGATIVE": ast.UnaryOp,
 }
-
-
-OFF = ("no_grad", "inference_mode")
-ON = "enable_grad"
-SET = "set_grad_enabled"
-
-
-class Switch(NamedTuple):
-    """Where gradients are switched off: its line and, of a decorator, the function below it."""
-
-    line: int
-    decorated: str | None = None
-
-
-def switch_around(places: Iterable[Place]) -> Switch | None:
-    """Return the ``with`` or the decorator that switches gradients off around the innermost of some
-    places, where gradients are off. None: no such one is written there.
-
-    Args:
-        places: of the frames of one call, in one file, the outermost first.
-    """
-    around = [s for place in places for s in reversed(list(_switches_around(place.node)))]
-    switches = [s for s in around if _is_on(s) is not None or _name(s) == SET]
-    found = None
-    for switch in switches:
-        is_on = _is_on(switch)
-        # gradients are off, so the innermost switches them off, whatever its argument is
-        if is_on is None and switch is switches[-1]:
-            is_on = False
-        if is_on is not None:
-            found = None if is_on else found or Switch(switch.lineno, _decorated_by(switch))
-    return found
-
-
-def _decorated_by(switch: Any) -> str | None:
-    """Return the name of the function that a context is the decorator of."""
-    below = getattr(switch, "parent", None)
-    return below.name if isinstance(below, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
-
-
-def stated_switch(places: Iterable[Place]) -> Switch | None:
-    """Return the innermost place at which ``set_grad_enabled(…)`` is called in a
-    statement of its own: nothing takes that back. None: as a context, or nowhere.
-
-    Args:
-        places: of the frames of that call, in one file, the outermost first.
-    """
-    for place in reversed(list(places)):
-        if isinstance(place.node, ast.Call) and _name(place.node) == SET:
-            is_statement = isinstance(getattr(place.node, "parent", None), (ast.Expr, ast.Assign))
-            return Switch(int(place.node.lineno)) if is_statement else None
-    return None
-
-
-def _switches_around(node: Any) -> Iterator[Any]:
-    """Go through the contexts and decorators around a node in its function, the innermost first."""
-    inner, outer = node, getattr(node, "parent", None)
-    while outer is not None and not isinstance(outer, (ast.Lambda, ast.ClassDef)):
-        if isinstance(outer, (ast.With, ast.AsyncWith)) and inner in outer.body:
-            yield from (item.context_expr for item in reversed(outer.items))
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if inner in outer.body:
-                yield from outer.decorator_list
-            return
-        inner, outer = outer, getattr(outer, "parent", None)
-
-
-def _name(switch: Any) -> str:
-    """Return the last name of a context or decorator: ``no_grad`` of ``torch.no_grad()``."""
-    called = switch.func if isinstance(switch, ast.Call) else switch
-    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-
-
-def _is_on(switch: Any) -> bool | None:
-    """Say whether a context or decorator switches gradients on; None: it switches nothing, or that
-    is not known."""
-    name = _name(switch)
-    given = (*getattr(switch, "args", ()), *(k.value for k in getattr(switch, "keywords", ())))
-    values = [value.value for value in given if isinstance(value, ast.Constant)]
-    if name == ON:
-        return True
-    if name in OFF:
-        return values[:1] == [False]  # inference_mode(False)
-    return bool(values[0]) if name == SET and values else None
 
 
 def _by_position(code: CodeType, lasti: int, opname: str, source: Source) -> Any:
@@ -353,6 +271,16 @@ def callee_of(function: ast.AST) -> str | None:
     if isinstance(function, ast.Subscript):
         return callee_of(function.value)
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+
+
+def last_name(node: Any) -> str:
+    """Return the last name of a call, or of what is not called: of a context or decorator.
+
+    >>> [last_name(ast.parse(text, mode="eval").body) for text in ("c", "a.b.c", "a.c(1)", "f[0]")]
+    ['c', 'c', 'c', '']
+    """
+    called = node.func if isinstance(node, ast.Call) else node
+    return str(getattr(called, "attr", None) or getattr(called, "id", ""))
 
 
 @functools.lru_cache(maxsize=64)

@@ -16,7 +16,6 @@ at one site only the last may take the name.
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import inspect
 import itertools
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.sites import REPLACED
 from gradviz.names.position import (
+    BUILTINS,
     Place,
     callee_of,
     display_name,
@@ -38,8 +38,7 @@ from gradviz.names.position import (
 
 Site = tuple[tuple[CodeType, int], ...]
 
-# What a builtin calls is not what it returns, but for those that pass torch's result on.
-_BUILTINS = {name for name in dir(builtins) if callable(getattr(builtins, name))}
+# What a builtin calls is not what it returns, but for these, which pass torch's result on.
 _PASS_ON = {"abs", "round", "pow", "getattr", "float", "int", "bool", "complex", "len"}
 _HIGHER_ORDER = {"reduce", "accumulate", "map", "starmap", "imap", "submit"}
 _NO_RESULT = {"__bool__", "__contains__", "__hash__", "__index__", "__iter__", "__len__"}
@@ -401,7 +400,7 @@ def _element(target: ast.expr, written: set[Any]) -> str | None:
 def _by_builtin(call: ast.Call) -> bool:
     """Tell whether something written in C makes the recorded call on behalf of ``call``: sum, map,
     sorted, reduce."""
-    return (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS) or callee_of(
+    return (isinstance(call.func, ast.Name) and call.func.id in BUILTINS) or callee_of(
         call.func
     ) in _HIGHER_ORDER
 

@@ -14,7 +14,8 @@ from executing import Source as File
 from gradviz.graph.records import Source
 from gradviz.graph.sites import is_installed, is_installed_file
 from gradviz.names.bindings import argument_of, default_of
-from gradviz.names.compiled import file_of, is_edited
+from gradviz.names.callers import is_method
+from gradviz.names.compiled import file_of, first_line, is_edited
 from gradviz.names.idle import idle_nodes
 from gradviz.names.position import (
     callee_of,
@@ -242,8 +243,7 @@ def default_used(site: Sequence[Any]) -> Default | None:
     statement = None if assigning is None else statement_or_head(assigning)
     if found is None or not isinstance(caller, ast.Call) or not isinstance(statement, ast.Assign):
         return None
-    is_method = site[0].co_varnames[:1] in (("self",), ("cls",))
-    before = int(is_method and isinstance(caller.func, ast.Attribute))
+    before = int(is_method(site[0]) and isinstance(caller.func, ast.Attribute))
     for node in ast.walk(statement.value):
         name = node.id if isinstance(node, ast.Name) else ""
         default = default_of(found[1], name)
@@ -275,8 +275,8 @@ def function_node(code: CodeType) -> tuple[File, Any] | None:
 
 def _is_begun(node: Any, code: CodeType) -> bool:
     """Tell whether a function has the name and the first line of a code object."""
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-    return getattr(node, "name", "<lambda>") == code.co_name and first == code.co_firstlineno
+    name = getattr(node, "name", "<lambda>")
+    return name == code.co_name and first_line(node) == code.co_firstlineno
 
 
 def _is_around(node: Any, code: Any) -> bool:
