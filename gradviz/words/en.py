@@ -3361,7 +3361,7 @@ LEGEND = {
     "fold": "thick frame: folded",
 }
 
-# how many parameters of a card got what: picture/outline/state_rows.py
+# how many parameters of a card got what: picture/outline/state_rows.py, unrecorded.py
 PARAM_COUNT = {
     "zero_short": "! {n} of {total}: only zeros",
     "gets": "✓ {n} of {total} {total:param gets|params get} a gradient",

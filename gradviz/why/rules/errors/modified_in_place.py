@@ -100,17 +100,12 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     lines = [] if made is not None else lines_between(failure, step, update.node)
     outside = [] if made is not None or lines else _lines_outside(failure, step, update.node)
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
-    loop = over_by_the_loop(failure, step)
-    if loop is not None:
-        form, made = loop.form, loop.place
-        fields |= loop.words
-    elif state is not None and made is not None:
-        fields |= _state_fields(failure, state, made)
-        form = _form_of_state(failure, state, step, is_freed=bool(freed))
-        handed = handed_on(failure, state) if form == "stepped_over" else None
-        if handed is not None:
-            form, made = handed.form, handed.place
-            fields |= handed.words
+    over = over_by_the_loop(failure, step)
+    if over is None and state is not None and made is not None:
+        over = over_by_its_name(failure, state, made, step, is_freed=bool(freed))
+    if over is not None:
+        form, made = over.form, over.place
+        fields |= over.words
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
     elif outside:
@@ -183,13 +178,13 @@ def added_to(failure: Failure, update: Update) -> Call | None:
     return failure.graph.call[adding[-1].call_id] if adding else None
 
 
-class HandedOn(NamedTuple):
-    """The statement that hands results on to the next iteration.
+class OverStep(NamedTuple):
+    """A statement by which results come over a step.
 
     Attributes:
         form: in which it is told.
         place: the statement.
-        words: what is told of it: its code, and how all that it hands on is detached.
+        words: what is told of it: its code, and how all that comes over is detached.
     """
 
     form: str
@@ -197,7 +192,7 @@ class HandedOn(NamedTuple):
     words: dict[str, Any]
 
 
-def over_by_the_loop(failure: Failure, step: Call) -> HandedOn | None:
+def over_by_the_loop(failure: Failure, step: Call) -> OverStep | None:
     """Return the statement of a loop that binds all that an iteration takes from the one before
     over a step. None where the loop has no names for these."""
     earlier = [b for b in failure.graph.backwards if b.call_id < step.id]
@@ -215,10 +210,23 @@ def over_by_the_loop(failure: Failure, step: Call) -> HandedOn | None:
         "place": failure.words.where(place),
         "kept": Code(f"{', '.join(bound.names)} = {', '.join(values)}"),
     }
-    return HandedOn("stepped_over", place, words)
+    return OverStep("stepped_over", place, words)
 
 
-def handed_on(failure: Failure, state: Tensor) -> HandedOn | None:
+def over_by_its_name(
+    failure: Failure, state: Tensor, made: Call, step: Call, *, is_freed: bool
+) -> OverStep:
+    """Return the statement that made a result which comes over a step, or the one that hands its
+    container on to the next iteration."""
+    words = _state_fields(failure, state, made)
+    form = _form_of_state(failure, state, step, is_freed=is_freed)
+    handed = handed_on(failure, state) if form == "stepped_over" else None
+    if handed is None:
+        return OverStep(form, made, words)
+    return OverStep(handed.form, handed.place, {**words, **handed.words})
+
+
+def handed_on(failure: Failure, state: Tensor) -> OverStep | None:
     """Return the statement that hands the container of a result on: ``state = next_state``. None
     where the result has a name of its own there."""
     maker = failure.facts.maker.get(state.id)
@@ -230,7 +238,7 @@ def handed_on(failure: Failure, state: Tensor) -> HandedOn | None:
         if whole and whole != f"{kept}.detach()":
             place = place_of_keeper(maker, frame, line, code)
             words = {"handed": Code(code), "kept": Code(f"{target} = {whole}")}
-            return HandedOn("stepped_handed_on", place, words)
+            return OverStep("stepped_handed_on", place, words)
     return None
 
 
