@@ -100,12 +100,14 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     lines = [] if made is not None else lines_between(failure, step, update.node)
     outside = [] if made is not None or lines else _lines_outside(failure, step, update.node)
     fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
-    over = over_by_the_loop(failure, step)
-    if over is None and state is not None and made is not None:
-        over = over_by_its_name(failure, state, made, step, is_freed=bool(freed))
-    if over is not None:
-        form, made = over.form, over.place
-        fields |= over.words
+    loop = over_by_the_loop(failure, step)
+    if loop is not None:
+        form, made = "stepped_over", loop.place
+        fields |= loop.words
+    elif state is not None and made is not None:
+        form = _form_of_state(failure, state, step, is_freed=bool(freed))
+        form, made, added = over_by_its_name(failure, state, made, form)
+        fields |= added
     elif lines:
         form = "stepped_lines_freed" if freed else "stepped_lines"
     elif outside:
@@ -182,12 +184,10 @@ class OverStep(NamedTuple):
     """A statement by which results come over a step.
 
     Attributes:
-        form: in which it is told.
         place: the statement.
         words: what is told of it: its code, and how all that comes over is detached.
     """
 
-    form: str
     place: Call
     words: dict[str, Any]
 
@@ -210,20 +210,20 @@ def over_by_the_loop(failure: Failure, step: Call) -> OverStep | None:
         "place": failure.words.where(place),
         "kept": Code(f"{', '.join(bound.names)} = {', '.join(values)}"),
     }
-    return OverStep("stepped_over", place, words)
+    return OverStep(place, words)
 
 
 def over_by_its_name(
-    failure: Failure, state: Tensor, made: Call, step: Call, *, is_freed: bool
-) -> OverStep:
-    """Return the statement that made a result which comes over a step, or the one that hands its
-    container on to the next iteration."""
+    failure: Failure, state: Tensor, made: Call, form: str
+) -> tuple[str, Call, dict[str, Any]]:
+    """Return the form in which a result that comes over a step is told, at which statement, and
+    what is told of it: of one of the iteration before where its container is handed on, if it
+    is."""
     words = _state_fields(failure, state, made)
-    form = _form_of_state(failure, state, step, is_freed=is_freed)
     handed = handed_on(failure, state) if form == "stepped_over" else None
     if handed is None:
-        return OverStep(form, made, words)
-    return OverStep(handed.form, handed.place, {**words, **handed.words})
+        return form, made, words
+    return "stepped_handed_on", handed.place, {**words, **handed.words}
 
 
 def handed_on(failure: Failure, state: Tensor) -> OverStep | None:
@@ -238,7 +238,7 @@ def handed_on(failure: Failure, state: Tensor) -> OverStep | None:
         if whole and whole != f"{kept}.detach()":
             place = place_of_keeper(maker, frame, line, code)
             words = {"handed": Code(code), "kept": Code(f"{target} = {whole}")}
-            return OverStep("stepped_handed_on", place, words)
+            return OverStep(place, words)
     return None
 
 
