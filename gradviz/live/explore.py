@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 
+from gradviz.graph.collector import without_collector
 from gradviz.graph.records import GradvizError, Graph
 from gradviz.live import lifetime
 from gradviz.live.ambient import ambient
@@ -34,7 +35,6 @@ from gradviz.picture.explaining import Listing
 from gradviz.picture.figure import Figure
 from gradviz.picture.together import Together
 from gradviz.recording import Recording
-from gradviz.watch.walk import without_collector
 from gradviz.words import given
 from gradviz.words.plain import visible
 from gradviz.words.progress import Progress

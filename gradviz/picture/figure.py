@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gradviz.graph.collector import without_collector
 from gradviz.graph.records import GradvizError, Graph, Tensor
 from gradviz.picture import arrange, cards, dot, node_boxes, nodes, render, text
 from gradviz.picture import fold as folding
@@ -193,7 +194,8 @@ class Figure:
     @cached_property
     def _closed(self) -> Drawn:
         """The outline in which only what is open by itself is open."""
-        return Drawn(self.shown_graph, render.laid_out, self._asked)
+        with without_collector():
+            return Drawn(self.shown_graph, render.laid_out, self._asked)
 
     @cached_property
     def scene(self) -> Scene:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradviz.graph import preview
+from gradviz.graph.collector import without_collector
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
     Accumulated,
@@ -46,7 +47,6 @@ from gradviz.graph.records import (
 from gradviz.graph.training import Training
 from gradviz.watch.functions import Role
 from gradviz.watch.stack import unfold
-from gradviz.watch.walk import without_collector
 
 if TYPE_CHECKING:
     from collections import deque
@@ -121,6 +121,12 @@ class Assembled:
     def __init__(
         self, recorder: Recorder, name: Callable[[list[CallRecord], Recorder], Naming]
     ) -> None:
+        with without_collector():
+            self._assemble(recorder, name)
+
+    def _assemble(
+        self, recorder: Recorder, name: Callable[[list[CallRecord], Recorder], Naming]
+    ) -> None:
         # In a full log a backward may have dropped its own beginning: the rest of it says nothing
         # alone.
         unfolded = [part for entry in _copied(recorder.log) for part in unfold(entry)]
@@ -140,8 +146,7 @@ class Assembled:
             if e[0] in ("ran", "changed", "accumulated", "freed")
         }
         self._ids = Replay(self)
-        with without_collector():
-            self.graph = self._ids.run(len(self.log))
+        self.graph = self._ids.run(len(self.log))
 
     def at(self, step: int) -> Graph:
         """Return the Graph after ``step`` events."""

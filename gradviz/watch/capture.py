@@ -16,6 +16,7 @@ import torch
 from torch.autograd.graph import Node as TorchNode
 
 from gradviz.graph import preview
+from gradviz.graph.collector import without_collector
 from gradviz.graph.records import (
     Edge,
     GradientEdge,
@@ -36,7 +37,7 @@ from gradviz.graph.records import (
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
 from gradviz.watch.summaries import MOST, summary_of
-from gradviz.watch.walk import walk, without_collector
+from gradviz.watch.walk import walk
 from gradviz.words import given
 from gradviz.words.progress import Progress
 from gradviz.words.speech import say

@@ -20,11 +20,9 @@ to the next, so many short walks over one growing graph are as safe as one long 
 
 from __future__ import annotations
 
-import gc
 import itertools
 from _thread import get_ident
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch.autograd.graph import Node
@@ -224,16 +222,3 @@ def serial(node: Node) -> int:
         True
     """
     return guard_new(node)
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Pause the garbage collector: it would go through millions of fresh tuples again and again and
-    find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -315,13 +315,18 @@ class Expansion:
     def _is_only_root(self, call_id: int) -> bool:
         """Say whether a call is the only one of a root module, but for evaluations of it and for
         roots without parameters, as criteria are."""
-        if call_id not in self._root_calls:
-            return False
-        if len(self._root_calls) > 1 and not self._has_parameters(call_id):
-            return False
-        root, quiet = self.tree.call[call_id].module_id, self.no_grad.quiet_calls
-        others = (i for i in self._root_calls if i != call_id and self._has_parameters(i))
-        return all(i in quiet and self.tree.call[i].module_id == root for i in others)
+        return call_id in self._only_root_calls
+
+    @cached_property
+    def _only_root_calls(self) -> frozenset[int]:
+        """The calls of which that is so: all are asked for, and there may be thousands."""
+        roots = self._root_calls
+        if len(roots) == 1:
+            return frozenset(roots)
+        with_parameters = [i for i in roots if self._has_parameters(i)]
+        trained = {*with_parameters} - self.no_grad.quiet_calls
+        one_module = len({self.tree.call[i].module_id for i in with_parameters}) == 1
+        return frozenset(i for i in with_parameters if one_module and trained <= {i})
 
     def _has_parameters(self, call_id: int) -> bool:
         call = self.tree.call[call_id]
