@@ -817,3 +817,39 @@ def test_statements_under_one_switch_stand_in_one_frame() -> None:
     told = " ".join(frame.label)
     assert "@no_grad on front()" in told
     assert "4 params get no gradient" in told
+
+
+# --- cuts in the loops of a module ----------------------------------------------------------------
+
+SCANS = (
+    "class Scan(nn.Module):\n"
+    "    def __init__(self):\n        super().__init__()\n"
+    "        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)\n"
+    "    def forward(self, x):\n        h, out = x, x\n        for _ in range({n}):\n"
+    "            h = torch.tanh(self.a(out) + h)\n            out = out + h\n            {cut}\n"
+    "        return self.b(out)\n"
+    "model = nn.Sequential(Scan(), Scan())"
+)
+
+
+def test_a_cut_in_a_loop_inside_of_modules_is_a_row_and_no_cards() -> None:
+    picture = of(SCANS.format(n=6, cut="h = h.detach()"), "model(x).pow(2).mean().backward()")
+    told = headline(picture)
+    assert "a cut by which no parameter loses its whole gradient: ✂ detach" in told.replace(
+        "  ", " "
+    )
+    cut = [text for text in rows(picture, Tone.CUT) if "inside" in text]
+    assert len(cut) == 2
+    assert not [card for card in picture.fitted.outline.cards if "between two cuts" in card.title]
+
+
+def test_a_cut_in_a_loop_that_costs_a_gradient_is_drawn() -> None:
+    cut = "h = h.detach()\n            out = out.detach()"
+    picture = of(SCANS.format(n=6, cut=cut), "model(x).pow(2).mean().backward()")
+    assert "get none" in headline(picture)
+    assert "✂ detach case.py line 15" in headline(picture).replace("  ", " ")
+
+
+def test_a_model_whose_loop_cuts_nothing_says_nothing_of_it() -> None:
+    picture = of(SCANS.format(n=6, cut="pass"), "model(x).pow(2).mean().backward()")
+    assert "✂" not in picture.svg

@@ -61,6 +61,18 @@ class CheapCuts:
             text = say("outline.cut_of_older" if self._is_of_older(same) else "outline.harmless")
             lines.append((Span(text), Span(self._harmless_cut(same), "cut")))
             lines += self._others_send(same[0][1])
+        return [*lines, *self._in_loops()]
+
+    def _in_loops(self) -> list[tuple[Span, ...]]:
+        """Tell of cuts in the loops inside of modules, line by line."""
+        expansion, found = self.cards.expansion, dict[Hashable, list[Cut]]()
+        for at in sorted(expansion.cuts.in_loops - expansion.iterations.left_out):
+            for cut in expansion.cuts.at[at]:
+                found.setdefault(expansion.cuts.told(cut), []).append(cut)
+        lines = []
+        for cuts in list(found.values())[:MOST]:
+            what, *where = self.causes.cut(cuts)
+            lines.append((Span(say("outline.harmless")), what._replace(look="cut"), *where))
         return lines
 
     def _is_of_older(self, same: list[tuple[Link, Cut]]) -> bool:

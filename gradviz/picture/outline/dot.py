@@ -63,6 +63,7 @@ CHART_HEIGHT = 36
 # As much of a text is left, whatever else stands in its row; of a title more, as calls of one
 # module differ at their ends.
 ENOUGH, ENOUGH_OF_TITLE = "transformer", "transformer.layers.11"
+MOST_OF_A_WORD = 0.75
 WORD = 5  # letters: what is shorter, and cut short, is no word any more
 MIDDLE, NUMBER = 62, 46  # points that the counts and the norms of a table's rows take
 SPINE, OTHER, INPUT = 20, 3, 1  # weights of arrows
@@ -488,12 +489,17 @@ def _spans(each: Row, room: int) -> str:
                 return _joined(texts, fonts)
         rest = _widths(texts, fonts) - width_of(texts[k], fonts[k])
         texts[k] = shortened(texts[k], room - rest, fonts[k])
-        begun = texts[k].removesuffix("…")
-        if k and (len(texts[k]) < WORD or (begun != texts[k] and begun.isidentifier())):
-            texts[k] = ""  # a part of a word says nothing
+        if k and (len(texts[k]) < WORD or _is_scrap(texts[k], each.left[k])):
+            texts[k] = ""
         if _widths(texts, fonts) <= room:
             break
     return _joined(texts, fonts)
+
+
+def _is_scrap(cut: str, span: Span) -> bool:
+    """Say whether so little of a class is left that it is hard to know."""
+    whole = (span.text, *span.shorter)[-1]
+    return whole.isidentifier() and len(cut) <= MOST_OF_A_WORD * len(whole)
 
 
 def _widths(texts: Sequence[str], fonts: Sequence[SpanLook]) -> float:

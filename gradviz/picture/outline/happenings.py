@@ -6,7 +6,6 @@ from functools import cached_property
 
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import LOST, Fate, Operations
-from gradviz.graph.records import Cut
 from gradviz.picture.outline.no_grad import NoGrad
 from gradviz.picture.outline.told_cuts import ToldCuts
 
@@ -45,20 +44,16 @@ class Happenings:
         if all(quiet):
             return False
         inside = {*ops}
-        return any(at in self.cuts.at and not self._leaves(at, inside) for at in ops)
+        cut = (at for at in ops if at in self.cuts.at and at not in self.cuts.in_loops)
+        return any(not self._leaves(at, inside) for at in cut)
 
     def _leaves(self, at: int, inside: set[int]) -> bool:
         """Say whether what an operation cut off is used outside of a module call alone, as what a
         hook keeps of its output, and costs no parameter its gradient: the arrow from the call to
         its user shows that."""
         users = self.operations.users[at]
-        costs = any(cut in self._costly for cut in self.cuts.at[at])
+        costs = any(cut in self.cuts.costly for cut in self.cuts.at[at])
         return bool(users) and inside.isdisjoint(users) and not costs
-
-    @cached_property
-    def _costly(self) -> set[Cut]:
-        """The cuts that cost a parameter its gradient."""
-        return {cut for cuts in self.cuts.first.causes_of.values() for cut in cuts}
 
     def _is_uneven(self, call_id: int) -> bool:
         """Say whether some modules below a call get gradients and others beside them none. Of an

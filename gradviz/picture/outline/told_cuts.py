@@ -11,6 +11,8 @@ from gradviz.graph.operations import Operations, Weight
 from gradviz.graph.records import Cut, CutReason, Source
 from gradviz.picture.outline.no_grad import QUIET, NoGrad
 
+LOOPED = 3  # times that one line cuts in one call of a module, which is a loop
+
 
 class ToldCuts:
     """The cuts of a recording.
@@ -41,6 +43,24 @@ class ToldCuts:
     def first(self) -> FirstCuts:
         """Why parameters get no gradient."""
         return FirstCuts(self.operations)
+
+    @cached_property
+    def costly(self) -> set[Cut]:
+        """The cuts that cost a parameter its gradient."""
+        return {cut for cuts in self.first.causes_of.values() for cut in cuts}
+
+    @cached_property
+    def in_loops(self) -> frozenset[int]:
+        """The operations that cut what a loop inside of a module call carries on, step by step,
+        where no parameter is left without a gradient by it: one row of its card tells it."""
+        found: dict[tuple[int | None, Hashable], list[int]] = {}
+        for at, cuts in self.at.items():
+            if not self.costly.intersection(cuts):
+                inside = self.operations.all[at].call.module_call
+                marks = tuple(self.told(cut) for cut in cuts)
+                found.setdefault((inside, marks), []).append(at)
+        loops = (places for (inside, _), places in found.items() if inside is not None)
+        return frozenset(at for places in loops if len(places) >= LOOPED for at in places)
 
     def lose_in(self, weight: Weight, ops: Set[int]) -> bool:
         """Say whether a parameter that lost its gradient lost it where these operations read it:

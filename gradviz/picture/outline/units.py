@@ -356,8 +356,8 @@ class Expansion:
         """Say whether cuts split a block in two; not one that the reader opened."""
         if call_id in self.opened_calls or self.is_asked_for(call_id):
             return False
-        is_cut = any(at in self.cuts.at for at in self.tree.own.get(call_id, ()))
-        return is_cut and self._is_block(call_id)
+        cut = self.cuts.at.keys() - self.cuts.in_loops
+        return not cut.isdisjoint(self.tree.own.get(call_id, ())) and self._is_block(call_id)
 
     def _is_block(self, call_id: int) -> bool:
         """Say whether a module stands among others of its class, as a block of a model does: cut in
@@ -372,7 +372,8 @@ class Expansion:
         quiet_before: bool | None = None
         for at, child in self._parts(call_id):
             quiet = self.no_grad.is_quiet(self.operations.all[at])
-            cuts_here = child is None and at in self.cuts.at and not quiet
+            is_cut = at in self.cuts.at and at not in self.cuts.in_loops
+            cuts_here = child is None and is_cut and not quiet
             if cuts_here or (quiet_before is not None and quiet != quiet_before):
                 segments.append([])
             if at not in self.looked_through or child is not None:
