@@ -3,9 +3,10 @@
 ``python tests/why/trial_table.py``. The judgements stand in ``judged.toml`` beside the questions of
 each set: for each question, for the bare and for the named answer, a verdict, the machine-readable
 cause that was told, and the lines that it named; of the third set on also a reason for each verdict
-but right, and ``alarm`` where a fault is named in a program that has none. The fourth was asked in
-two halves, and each has its part of the page. ``real_learn6`` to ``real_learn8`` are no blind sets: judged as first asked,
-by who wrote the rules.
+but right, and ``alarm`` where a fault is named in a program that has none; of the eleventh on also
+``place`` where a vague answer has the true cause at its line, and only its fix falls short. The
+fourth was asked in two halves, and each has its part of the page. ``real_learn6`` to
+``real_learn8`` are no blind sets: judged as first asked, by who wrote the rules.
 
 right: the true cause, at its place, and what is said to fix it does. vague: it points the right way,
 without cause or place. not known: it says that it does not know. wrong: it says something that is
@@ -386,6 +387,46 @@ def learnt_from_meant_so() -> str:
     return "Asked after the third round. " + _false_alarms("real_learn6/healthy") + " None since."
 
 
+def eleventh() -> str:
+    """Say how the eleventh set was collected, run and judged."""
+    asked = questions("real_blind11")
+    issues, pulls = (_asked_at(place, asked) for place in ("GitHub issue", "GitHub pull"))
+    alone = sorted(_read(asked, "no reply") + _read(asked, "without a reply"))
+    bare, named = (_placed("real_blind11", how) for how in HOW)
+    return (
+        "Run once, at commit 1da0466, bare and named; no rule was written by it, and who collected it read none. Its "
+        f"{len(asked)} questions are {issues} issues and {pulls} pull requests of GitHub, of PyTorch and of other projects; none is of Stack Overflow or "
+        f"a forum. Of about 31 the faulty lines were read; the rest is rebuilt from what the thread describes. {len(alone)} have no reply ({_listed(alone)}), and in "
+        f"{_listed(_read(asked, 'inferred'))} a part of the cause is inferred: torch alone proves these. `answered_by` says for each what was read. "
+        "Judged as the tenth set was, by a reader who wrote no rule: a fix that leaves a part of the fault (u030), does harm without a word (u034), cannot be "
+        "applied as it stands (u010, u023, u040), or stands beside one that works (u004, u032) makes an answer vague. So "
+        f"{len(bare)} of the vague answers, bare ({_listed(bare)}), and {len(named)}, named, have the true cause at its line, and only their fix falls short. "
+        "Of two questions the fault is none of autograd's (u025, u026): an answer that names no fault there is right. "
+        "Wrong is also what judges nothing, and says what is not so of what was asked about (u006). Refused, and so not known, were two named answers to None. "
+        "The table is that one run; from now on this set is used up."
+    )
+
+
+def eleventh_meant_so() -> str:
+    """Say what the healthy programs of the eleventh set are, and how many false alarms fell in
+    them."""
+    asked = questions("real_blind11/healthy")
+    return (
+        f"Somebody asked about each, in {_asked_at('GitHub issue', asked)} GitHub issues; what was read of them `answered_by` says. Run right after the questions "
+        "above, at the same commit. "
+        + _false_alarms("real_blind11/healthy")
+        + " Two of them say what is not so (u065, u066). Not counted: answers that are marked as observed, and say themselves that what they lead with may be "
+        "meant (u073, u074, u080), also where it is not so (u067, named), named answers that lead with a fault, and ask for its mend on a condition (u059), and "
+        "answers that name no fault, and say what is not so (u069). To u076 nothing was answered: the picture of its cell was not drawn within the 120 seconds "
+        "that each program has. Refused, and so not known, was one named answer to a number."
+    )
+
+
+def _placed(folder: str, how: str) -> list[str]:
+    """Return the ids of the vague answers of which the cause and its line are right."""
+    return [name for name, told in judged(folder).items() if told[how].get("place")]
+
+
 def tenth() -> str:
     """Say how the tenth set was collected, run and judged."""
     asked = questions("real_blind10")
@@ -666,6 +707,12 @@ def page() -> str:
     raw = ", ".join(f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in ASKED)
     return HEAD.format(raw=raw) + "\n".join(
         [
+            *_part("real_blind11", "The eleventh set, as it fell", eleventh()),
+            *_part(
+                "real_blind11/healthy",
+                "Programs that look odd and are meant so, of the eleventh set",
+                eleventh_meant_so(),
+            ),
             *_part("real_blind10", "The tenth set, as it fell", tenth()),
             *_part(
                 "real_blind10/healthy",
