@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,11 +11,15 @@ from drawn import Drawn, drawn
 from model_scripts import MARKER, read
 from svg_text import Picture
 
-from gradviz.picture.outline.fit import INPUTS
+import gradviz as gv
+from gradviz.picture import render
+from gradviz.picture.outline.fit import INPUTS, Fitting, Plan
 from gradviz.picture.outline.loops import FLOOR, Profile
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card, Tone
 from gradviz.picture.outline.unit import Kind
+
+ADVERSARIAL = Path(__file__).parents[1] / "why" / "real_blind11" / "healthy"
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
 BY_HAND = (
@@ -208,3 +213,16 @@ def test_a_profile_of_what_was_not_measured_claims_nothing() -> None:
     assert Profile((nan, 0.1, 0.5)).broken_from is None
     assert Profile((0.0, 1e-9, 0.5)).dies_at == 3
     assert Profile((0.0, 1e-9, 0.5)).zero_before == 2
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 20])
+def test_what_is_read_again_at_the_end_stays_above_what_read_it(rounds: int) -> None:
+    """A value that a check at the end reads too is made before the modules that use it: cards that
+    stood below those could not be folded, and each try had more of them."""
+    text = next(ADVERSARIAL.glob("u076_*.py")).read_text(encoding="utf-8")
+    text = text.replace("range(20)", f"range({rounds})").replace("history[-1] < history[0]", "True")
+    with gv.record() as rec:
+        exec(compile(text, "freelb.py", "exec"), {"__name__": "freelb"})
+    fitting = Fitting(rec.graph, render.laid_out)
+    links = fitting.cards(Plan(fitting.gathering.units)).links
+    assert all(above < below for above, below in links.all)

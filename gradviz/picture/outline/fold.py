@@ -156,7 +156,7 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
-        if Merged.ROWS in (first.merged, second.merged):
+        if lower < upper or Merged.ROWS in (first.merged, second.merged):
             continue
         if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
             continue
