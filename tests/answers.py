@@ -137,7 +137,7 @@ MENDS = {
     "closure": r"def closure",
     "return the loss": r"let the function return the loss|return what it computed",
     "make it real": r"make it real",
-    "take that way": r"take that way",
+    "take that way": r"take that way|take the way through it",
     "do not freeze": r"do not freeze",
     "other numbers": r"^other numbers than",
     "bound only the result": r"bound only what is looked at",

@@ -156,7 +156,7 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
-        if lower < upper or Merged.ROWS in (first.merged, second.merged):
+        if Merged.ROWS in (first.merged, second.merged):
             continue
         if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
             continue
@@ -190,7 +190,8 @@ def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
     """Say whether two cards follow each other in call order and are of one state."""
     between = (unit.kind for unit in cards.units[upper + 1 : lower])
     ends = {cards.units[upper].kind, cards.units[lower].kind}
-    if not {*between} <= {Kind.INPUT, Kind.LEAF} or not ends <= {*MAY_FOLD}:
+    in_order = upper < lower and {*between} <= {Kind.INPUT, Kind.LEAF}
+    if not in_order or not ends <= {*MAY_FOLD}:
         return False
     return _state(cards, upper) == _state(cards, lower)
 
