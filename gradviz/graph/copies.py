@@ -46,9 +46,13 @@ def _copied(facts: Facts) -> Iterator[Copied]:
     """Yield what was written into parameters from parameters."""
     graph, leaf_in_memory = facts.graph, _leaves_in_memory(facts)
 
+    leaves = set(leaf_in_memory.values())
+
     def at(tensor_id: int) -> int | None:
-        storage = graph.tensor[tensor_id].storage_id
-        return None if storage is None else leaf_in_memory.get(storage)
+        tensor = graph.tensor[tensor_id]
+        if tensor.object_id in leaves:  # ``w.data = …`` gives it other memory each time
+            return tensor.object_id
+        return None if tensor.storage_id is None else leaf_in_memory.get(tensor.storage_id)
 
     for event in facts.writes:
         call = graph.call[event.call_id]

@@ -519,3 +519,158 @@ for _ in range(2):
 def test_a_constant_of_a_loss_that_trains_all_of_it_is_observed(name: str) -> None:
     answer = asked(CHOSEN, name)
     assert answer.is_observed or answer.cause in ("healthy", "never_tracked")
+
+
+# --- what a program says itself --------------------------------------------------------------------
+
+TEACHER = """
+teacher, student = nn.Linear(3, 2), nn.Linear(3, 2)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+for _ in range(3):
+    x = torch.randn(8, 3)
+    with torch.no_grad():
+        wanted = teacher(x)
+    loss = F.mse_loss(student(x), wanted)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "is_asked_about"),
+    [
+        ("assert all(p.grad is None for p in teacher.parameters())", False),
+        ("assert teacher.weight.grad is None and loss > 0, 'no gradient'", False),
+        ("print(teacher.weight.grad)", True),
+        ("print([p.grad is None for p in teacher.parameters()])", True),
+    ],
+)
+def test_what_an_assert_holds_to_be_so_is_no_symptom(end: str, is_asked_about: bool) -> None:
+    assert (".grad is None" in one_line(asked(TEACHER.format(end=end)))) == (is_asked_about)
+
+
+# --- a freeze for one backward ---------------------------------------------------------------------
+
+FROZEN_FOR_ONE = """
+encoder, net = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*encoder.parameters(), *net.parameters()], lr=0.1)
+for _ in range(3):
+    h = encoder(torch.randn(8, 3))
+    one, two = net(h).pow(2).mean(), net(h * 2).mean()
+    opt.zero_grad()
+    one.backward(retain_graph=True)
+    for p in encoder.parameters():
+        p.requires_grad = False
+    {between}
+    for p in encoder.parameters():
+        p.requires_grad = True
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(("between", "in_vain"), [("two.backward()", False), ("two = 0", True)])
+def test_what_was_frozen_while_a_backward_ran_was_frozen(between: str, in_vain: bool) -> None:
+    answer = one_line(asked(FROZEN_FOR_ONE.format(between=between)))
+    assert ("set to train again before any use" in answer) == in_vain
+
+
+# --- an average that a network in the optimizer follows by -----------------------------------------
+
+FOLLOWS = """
+net = nn.Linear(3, 3)
+both = nn.ModuleDict({{"net": net, "follower": copy.deepcopy(net)}})
+opt = torch.optim.SGD(both.parameters(), lr=0.1)
+for _ in range(3):
+    x = torch.randn(8, 3)
+    with torch.no_grad():
+        wanted = both["follower"](x)
+    loss = F.mse_loss(both["net"](x + 0.1), wanted)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for now, mean in zip(both["net"].parameters(), both["follower"].parameters()):
+        {write}
+"""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "mean.data = 0.9 * mean.data + 0.1 * now.data",
+        "mean.data = mean.data * 0.9 + now.detach() * 0.1",
+        "mean.data.mul_(0.9).add_(now.data, alpha=0.1)",
+    ],
+)
+def test_what_follows_as_an_average_lost_no_gradient(write: str) -> None:
+    answer = asked(FOLLOWS.format(write=write))
+    assert answer.cause.value == "healthy", answer
+
+
+def test_what_nothing_writes_and_no_grad_keeps_off_is_still_told() -> None:
+    assert asked(FOLLOWS.format(write="pass")).cause.value != "healthy"
+
+
+# --- zeros that were cleared -----------------------------------------------------------------------
+
+ADAPTED = """
+base = nn.Linear(16, 16).requires_grad_(False)
+down, up, head = nn.Linear(16, 12, bias=False), nn.Linear(12, 16, bias=False), nn.Linear(16, 1)
+nn.init.zeros_(up.weight)
+{init}
+opt = torch.optim.Adam([*down.parameters(), *up.parameters(), *head.parameters()], lr=0.01)
+for _ in range(3):
+    x = torch.randn(8, 16)
+    loss = head(base(x) + up(down(x))).pow(2).mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad(set_to_none={to_none})
+"""
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_zeros_that_were_cleared_moved_nothing(to_none: bool) -> None:
+    both = one_line(asked(ADAPTED.format(init="nn.init.zeros_(down.weight)", to_none=to_none)))
+    assert "moved head" in both or "stays exactly 0" in both
+    assert "moved down" not in both
+    assert "moved head.*, down" not in both
+    one = one_line(asked(ADAPTED.format(init="", to_none=to_none)))
+    assert "stays exactly 0" not in one
+
+
+def test_what_stays_zero_is_told_though_zeros_were_written_over_it() -> None:
+    answer = asked(ADAPTED.format(init="nn.init.zeros_(down.weight)", to_none=False), "down.weight")
+    assert answer.cause.value == "zero_gradient"
+
+
+# --- the line that was computed once ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["train()", "loss = train()"])
+def test_what_was_computed_once_stands_beside_the_loop_and_not_around_it(how: str) -> None:
+    code = f"""
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        def train():
+            x = torch.randn(8, 3)
+            weights = net(x).exp()
+            for _ in range(2):
+                loss = (net(x).pow(2) * weights).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            return loss
+        try:
+            {how}
+        except RuntimeError as raised:
+            error = raised
+    """
+    program = HEAD + textwrap.dedent(code)
+    name = f"once_{abs(hash(program))}.py"
+    linecache.cache[name] = len(program), None, program.splitlines(True), name
+    names: dict[str, Any] = {}
+    with gv.record() as recording:
+        exec(compile(program, name, "exec"), names)
+    answer = one_line(gv.explain(names["net"], error=names["error"], recording=recording))
+    assert "weights = net(x).exp() was computed once" in answer

@@ -106,6 +106,16 @@ LEARNT = {
 # what became of the third set, of the fourth and of the fifth after their one run: the cause
 # that the bare answer tells since, and words of it that name what was asked about
 LEARNT3 = {
+    "real_blind11": {
+        "u006": ("zero_gradient", "lora_A.weight and its factor model.fc1.lora_B.weight are both"),
+        "u037": ("second_backward", "advantages = (advantages - advantages.m… was computed once"),
+    },
+    "real_blind11/healthy": {
+        "u059": ("healthy", "No step moves learner.target_encoder.{0,2}.*: 29 times ma.data ="),
+        "u065": ("healthy", "12 of 12 trainable parameters have a gradient"),
+        "u066": ("healthy", "each step used the gradients of its own loss alone"),
+        "u079": ("healthy", "22 of 22 trainable parameters have a gradient"),
+    },
     "real_learn7": {
         "q905": ("nan", "at the elements that where() leaves out"),
         "q908": ("not_moved", "optimizer.step() did not run, though 8 backwards"),

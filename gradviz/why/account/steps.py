@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
-from gradviz.graph.preview import number, only_zeros
+from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, Cut, Source
 from gradviz.graph.training import Did, Moment, Training, line_of
 from gradviz.names.written import arguments_written
@@ -17,6 +17,7 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import LINEAR
 from gradviz.why.evidence.measured import numbers
 from gradviz.why.evidence.summands import single
+from gradviz.why.evidence.zero_flow import brought_zeros
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 
@@ -171,9 +172,9 @@ class Steps:
         """Say whether all that the backwards of a step brought to a leaf were zeros."""
         runs = {moment.run for moment in used.added}
         node = self.facts.accumulate_node.get(used.leaf)
-        every = [] if node is None else self.facts.accumulations.get(node, [])
-        here = [e.incoming for e in every if e.run in runs]
-        return bool(here) and all(map(only_zeros, here))
+        every = () if node is None else self.facts.runs_of_node.get(node, ())
+        here = [ran for _, ran in every if ran.run in runs]
+        return bool(here) and all(map(brought_zeros, here))
 
     def _is_of_an_optimizer(self, call: Call) -> bool:
         """Say whether a write stands in an optimizer of the user's own: in a function ``step``."""

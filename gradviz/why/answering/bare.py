@@ -22,7 +22,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason, GradvizError, Graph, Source, Tensor
 from gradviz.names.bindings import binder_before
-from gradviz.names.position import callee_of, display_name, locate
+from gradviz.names.position import callee_of, display_name, locate, statement_of
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
@@ -447,11 +447,19 @@ def _odd(bare: Bare) -> list[Any]:
     was_none = set(seen)
     looks = [] if bare.recording is None else bare.recording.looked_at()
     for tensor, look in looks:
+        if bare.error is None and _is_asserted(look):
+            continue  # the program itself says that it is to be so
         if look.attribute == "grad" and (look.missing or not _clears(look)):
             seen[id(tensor)] = tensor
             if look.missing:
                 was_none.add(id(tensor))
     return [t for i, t in seen.items() if _is_odd(t, i in was_none)]
+
+
+def _is_asserted(look: Looked) -> bool:
+    """Say whether code read it in an ``assert``."""
+    node = locate(look.code, look.lasti).node
+    return node is not None and isinstance(statement_of(node), ast.Assert)
 
 
 def _clears(look: Looked) -> bool:

@@ -572,6 +572,11 @@ def _some_of_run(run: NodeRan) -> list[bool | None]:
     return [some is not False for some in _some(run.arrived, run.arrived_norms)]
 
 
+def brought_zeros(run: NodeRan) -> bool:
+    """Say whether all that arrived at a node is known to have been zeros."""
+    return not any(_some_of_run(run))
+
+
 def _sends(run: NodeRan, index: int) -> bool:
     """Say whether a node is known to have sent something else than zeros along an edge."""
     return _some(run.sent, run.sent_norms)[index] is True

@@ -139,12 +139,14 @@ def of_an_earlier_iteration(failure: Failure) -> Earlier | None:
 
 def place_of_binding(failure: Failure, maker: Call) -> Call:
     """Return the line that binds what a call made: its own, or the one that called the function
-    whose result it is."""
+    whose result it is; none under which the backward runs too."""
     named = {n for t in failure.graph.tensors for n in (t.name, t.code_name) if n}
-    scopes = {variables_of(f) for f in frames(failure.call)} if failure.call else set()
+    around = frames(failure.call) if failure.call else ()
+    scopes = {variables_of(frame) for frame in around}
     for depth in reversed(range(len(frames(maker)))):
         frame = frames(maker)[depth]
-        if variables_of(frame) in scopes and named.intersection(names_in(frame.code)[0]):
+        binds = named.intersection(names_in(frame.code)[0])
+        if variables_of(frame) in scopes and frame not in around and binds:
             return place_at(maker, depth)
     return place_at(maker, 0) if frames(maker) else maker
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.evidence.zero_flow import brought_zeros
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
 
@@ -23,9 +24,14 @@ def leftover(gradients: Gradients, asked: Asked) -> Explanation:
 
 
 def emptied(gradients: Gradients, asked: Asked) -> bool:
-    """Say whether a call cleared its .grad, and no backward filled it since."""
+    """Say whether a call cleared its .grad, where there was something else than zeros, and no
+    backward filled it since."""
     cleared = gradients.cleared(asked)
-    return cleared is not None and not gradients.filled_since(asked, cleared[0])
+    if cleared is None or gradients.filled_since(asked, cleared[0]):
+        return False
+    end = gradients.node_of(asked)
+    runs = gradients.facts.runs_of_node.get(end[0], ()) if end is not None else ()
+    return not (runs and all(brought_zeros(run) for _, run in runs))
 
 
 def used_then_zeroed(gradients: Gradients, asked: Asked) -> Explanation | None:

@@ -346,7 +346,8 @@ def _switched(asked: Silent) -> Mapping[int, list[tuple[Call, bool]]]:
 
 def _set_again(asked: Silent, row: list[tuple[Call, bool]]) -> tuple[Call, Call] | None:
     """Return the calls that froze a leaf and set it to train again at last, where they stand in
-    different lines and no call used the leaf in between."""
+    different lines, and in between no call used the leaf and no backward ran, to which it was
+    frozen."""
     if len(row) < 2 or row[-2][1] or not row[-1][1]:
         return None
     (off, _), (on, _) = row[-2:]
@@ -355,4 +356,5 @@ def _set_again(asked: Silent, row: list[tuple[Call, bool]]) -> tuple[Call, Call]
         off.id < c.id < on.id and c.function not in _FLAGS
         for c in asked.facts.readers.get(leaf, ())
     )
+    used = used or any(off.id < run.call_id < on.id for run in asked.graph.backwards)
     return (off, on) if not used and line_of(off) != line_of(on) else None

@@ -6,16 +6,21 @@ import math
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
+from gradviz.why.evidence.measured import Block
 from gradviz.why.rules.sizes.size_profile import profile
 from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, Sizes, fold_text, title_of
 from gradviz.why.shown.explanation import Explanation
+
+CANCELS = (
+    1e4  # so many times smaller than its module's gradient is that of a bias whose terms cancel
+)
 
 
 def growing(sizes: Sizes) -> Explanation | None:
     """Tell of flows that grow from module to module by more than ``FOLD`` in all."""
     arriving = [(b, x) for b in sizes.blocks if (x := sizes.flow(b)) and math.isfinite(x)]
     all_arrive = bool(arriving) and len(arriving) == len(sizes.blocks)
-    measured = arriving if all_arrive else [(b, b.bias) for b in sizes.blocks if b.bias]
+    measured = arriving if all_arrive else [(b, x) for b in sizes.blocks if (x := _at_bias(b))]
     blocks, flows = [b for b, _ in measured], [1 / x for _, x in measured]
     if not sizes.goes_on(blocks, flows):
         return None
@@ -26,6 +31,12 @@ def growing(sizes: Sizes) -> Explanation | None:
         flows=profile(map(title_of, blocks), [x for _, x in measured], FOLD),
         **sizes.trend(blocks, flows, grows=True),
     )
+
+
+def _at_bias(block: Block) -> float | None:
+    """Return how large the gradient of a module's bias is; None where it says nothing of what
+    arrives: what the terms of a loss send there may cancel, as in a difference of two outputs."""
+    return block.bias if block.bias and block.bias * CANCELS > block.norm else None
 
 
 def chain(sizes: Sizes) -> Explanation | None:

@@ -12,6 +12,7 @@ import torch
 
 from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import CutReason
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.subjects import held_by, parameters_of
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -48,11 +49,18 @@ def without_copied(case: Losses, told: Told, gradients: Gradients) -> Told:
     rest, own = list[Any](), list[Any]()
     for a, e in told:
         state = case.graph.tensor.get(a.tensor_id)
-        is_target = state is not None and state.object_id in targets and is_meant_cut(e)
+        is_target = state is not None and state.object_id in targets and _is_kept_off(e)
         (own if is_target else rest).append((a, e))
     if case.in_particular:
         return [*rest, *((a, as_copied(a, e, gradients)) for a, e in own)]
     return rest if any(e.cause.level is Level.FINE for _, e in rest) else told
+
+
+def _is_kept_off(found: Explanation) -> bool:
+    """Say whether an answer is about cuts that somebody wrote in order to cut, or that the copying
+    itself makes: ``w.data = 0.9 * w.data + …``."""
+    reasons = {c.reason for c in found.cuts}
+    return bool(reasons & WRITTEN) and reasons <= WRITTEN | {CutReason.DATA}
 
 
 def _written_targets(case: Losses) -> set[int]:
