@@ -57,8 +57,8 @@ gallery: $(DEV) $(MODELS)/.models
 
 # loadscope keeps the cells of one notebook, and the tests of one module, in order on one worker. In the order in which they
 # are found: the browser's come first, which take longest, and the notebooks, which take equally long, last.
-# WORKERS=3 keeps two cores busier: in a browser tests wait more than they work.
-WORKERS ?= 2
+# Three workers keep two cores busy: in a browser tests wait more than they work.
+WORKERS ?= 3
 # Each computes in one thread: for tensors as small as the tests', threads on a busy machine wait for each other.
 PYTEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 \
 	--nbval-sanitize-with tests/nbval_sanitize.cfg

@@ -50,6 +50,8 @@ def has_room_for(laid_out: Scene, scene: Scene, how: Arrangement) -> bool:
     """Tell whether the layout of one scene is good for another, too: the same cards, arrows and
     frames, each box and chip as large as it has to be, and no box much larger than that.
 
+    >>> from gradviz.picture.arrangements import ACROSS
+    >>> from gradviz.picture.scene import Row
     >>> of = lambda text: Scene((Card(0, "leaf", (Row("code", text),)),))
     >>> wide, narrow = of("a = [1, 0.0625]"), of("a = [1, 0.5]")
     >>> has_room_for(wide, narrow, ACROSS[0]), has_room_for(narrow, wide, ACROSS[0])

@@ -568,10 +568,7 @@ class _Folding:
         elif self._follows_last(unit):
             self._append(unit)
         elif (maker := self._maker_of_what_is_cut_off(unit)) is not None:
-            if self._is_read_since(maker):  # it would stand below what reads it
-                self.done.append(unit)
-            else:
-                self._append(unit, maker)
+            self._append(unit, maker)
         else:
             self.waiting.append(unit)
 
@@ -620,19 +617,6 @@ class _Folding:
         if not alone or makers[0].kind is Kind.LOSS or self._is_alone(makers[0]):
             return None
         return makers[0]
-
-    def _is_read_since(self, card: Unit) -> bool:
-        """Say whether a card that was placed later reads what one made, also through what stands on
-        an arrow."""
-        later = _ops_of(self.done[self.done.index(card) + 1 :])
-        todo, seen = [*card.ops], {*card.ops}
-        while todo:
-            users = {*self.operations.users[todo.pop()]} - seen
-            if users & later:
-                return True
-            seen |= users
-            todo += [user for user in users if user in self.expansion.looked_through]
-        return False
 
     def _follows_last(self, unit: Unit) -> bool:
         """Say whether all that a statement reads was made in the card before it."""
