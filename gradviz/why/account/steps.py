@@ -164,7 +164,7 @@ class Steps:
         if used.leaf in self.still or self._came_as_zeros(used):
             return False
         tensor = self.facts.graph.tensor
-        writes = [e for e in self.facts.writes_by_object.get(used.leaf, ()) if not e.alias]
+        writes = self.facts.writes_by_object.get(used.leaf, ())
         values = {tensor[i].values for e in writes for i in (e.before_id, e.after_id)}
         return len(values) != 1 or None in values
 

@@ -145,7 +145,8 @@ def _read_since(gradients: Gradients, asked: Asked) -> list[Call]:
     states = gradients.states(asked)
     calls = gradients.facts.readers.get(states[-1].object_id, []) if states else []
     since = (c for c in calls if c.id > gradients.flow.made_by and not is_deepcopy(c))
-    return [c for c in since if c.outputs and not c.bookkeeping]
+    # ``p.data`` in an update by hand computes nothing yet
+    return [c for c in since if c.outputs and not c.bookkeeping and c.function != "data"]
 
 
 def dropped_result(gradients: Gradients, asked: Asked) -> Explanation | None:

@@ -11,16 +11,15 @@ from gradviz.why.rules.sizes.size_profile import profile
 from gradviz.why.rules.sizes.sizes import CHAIN, FOLD, Sizes, fold_text, title_of
 from gradviz.why.shown.explanation import Explanation
 
-CANCELS = (
-    1e4  # so many times smaller than its module's gradient is that of a bias whose terms cancel
-)
+# So many times smaller than its module's gradient is that of a bias whose terms cancel.
+CANCELS = 1e4
 
 
 def growing(sizes: Sizes) -> Explanation | None:
     """Tell of flows that grow from module to module by more than ``FOLD`` in all."""
     arriving = [(b, x) for b in sizes.blocks if (x := sizes.flow(b)) and math.isfinite(x)]
     all_arrive = bool(arriving) and len(arriving) == len(sizes.blocks)
-    measured = arriving if all_arrive else [(b, x) for b in sizes.blocks if (x := _at_bias(b))]
+    measured = arriving if all_arrive else [(b, x) for b in sizes.blocks if (x := _at_bias(sizes, b))]
     blocks, flows = [b for b, _ in measured], [1 / x for _, x in measured]
     if not sizes.goes_on(blocks, flows):
         return None
@@ -33,10 +32,11 @@ def growing(sizes: Sizes) -> Explanation | None:
     )
 
 
-def _at_bias(block: Block) -> float | None:
+def _at_bias(sizes: Sizes, block: Block) -> float | None:
     """Return how large the gradient of a module's bias is; None where it says nothing of what
     arrives: what the terms of a loss send there may cancel, as in a difference of two outputs."""
-    return block.bias if block.bias and block.bias * CANCELS > block.norm else None
+    cancels = sizes.run is not None and (block.bias or 0.0) * CANCELS <= block.norm
+    return None if cancels else block.bias or None
 
 
 def chain(sizes: Sizes) -> Explanation | None:
