@@ -19,7 +19,8 @@ def growing(sizes: Sizes) -> Explanation | None:
     """Tell of flows that grow from module to module by more than ``FOLD`` in all."""
     arriving = [(b, x) for b in sizes.blocks if (x := sizes.flow(b)) and math.isfinite(x)]
     all_arrive = bool(arriving) and len(arriving) == len(sizes.blocks)
-    measured = arriving if all_arrive else [(b, x) for b in sizes.blocks if (x := _at_bias(sizes, b))]
+    at_biases = ((b, _at_bias(sizes, b)) for b in sizes.blocks)
+    measured = arriving if all_arrive else [(b, x) for b, x in at_biases if x]
     blocks, flows = [b for b, _ in measured], [1 / x for _, x in measured]
     if not sizes.goes_on(blocks, flows):
         return None
