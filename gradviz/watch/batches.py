@@ -30,6 +30,7 @@ class Batches:
         self.owner = object()  # by which the marks of this recording are known
         # Code that takes rows, by id: hashing a code object is slow. False for all other code.
         self._takes_rows: dict[int, tuple[bool, CodeType]] = {}
+        self._torchs: dict[int, CodeType] = {}  # code of torch's that was met, by id
 
     def is_row(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> bool:
         """Tell whether an indexing takes a row that torch's own code will stack, see NOTE [a batch
@@ -55,7 +56,7 @@ class Batches:
     def _is_batched(self, frame: FrameType | None) -> bool:
         """Tell whether torch's own functions make a batch of what is taken here: a dataset of the
         user's may change a row on its way."""
-        while frame is not None and frame.f_code.co_filename.startswith(torch_private.TORCH):
+        while frame is not None and self._is_torchs(frame.f_code):
             if frame.f_code is torch_private.FETCHES_BATCH:
                 mark: Any = frame.f_trace
                 known = mark.of(self.owner) if type(mark) is torch_private.Mark else None
@@ -65,6 +66,15 @@ class Batches:
                 return bool(known)
             frame = frame.f_back
         return False
+
+    def _is_torchs(self, code: CodeType) -> bool:
+        """Tell whether it is code of torch's, and remember it: four frames take a row."""
+        if id(code) in self._torchs:
+            return True
+        is_torchs = code.co_filename.startswith(torch_private.TORCH)
+        if is_torchs:
+            self._torchs[id(code)] = code
+        return is_torchs
 
     def read(self, args: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
         """Return what a ``stack`` reads: where it makes a batch of rows that were passed by, the

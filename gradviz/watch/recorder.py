@@ -75,6 +75,7 @@ _blank = object.__new__  # quicker than calling the class
 _BACKWARD = (Role.BACKWARD, Role.GRAD)
 _CHANGES_OWN = (Role.FLAG, Role.DETACH_IN_PLACE, Role.DATA_SET, Role.GRAD_SET, Role.RETAIN)
 _OPERATION, _IGNORED = Role.OPERATION, Role.IGNORED
+_OVER = "", _IGNORED  # what any function is to a recording that has ended
 _OPERATIONS = (Role.OPERATION, Role.FUSED, Role.STATISTICS)
 # What is ignored and tells something all the same.
 _TELLING = SHARING | LOOKS | {"_set_grad_enabled", "_record_function_enter_new"}
@@ -325,7 +326,10 @@ class Recorder(TorchFunctionMode):
             # the compiler reads this handler too, and keeps to what it does here
             self.compiled = True
             return func(*args, **kwargs)
-        name, role = ("", _IGNORED) if self.ended else self._described(func)
+        try:  # as nearly always, it was met before
+            name, role = _OVER if self.ended else self._roles[func]
+        except Exception:
+            name, role = self._described(func)
         done = False
         if role is _IGNORED or self.mark not in _marks_here():
             if name:
