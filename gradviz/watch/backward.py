@@ -65,7 +65,7 @@ _unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
 _row, _TENSOR = tuple.__new__, torch.Tensor
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 # Nodes that send the numbers that arrive, in another shape.
-_MOVES = {
+_REARRANGES = {
     f"{kind}Backward{number}"
     for kind in "T Transpose Permute View UnsafeView ReshapeAlias Squeeze Unsqueeze".split()
     for number in range(4)
@@ -151,14 +151,14 @@ class _Node:
     """One node while a run lasts, with its hooks: they return None, so that nothing changes, and
     never raise: that would abort the user's backward. No mode of hers sees what they do."""
 
-    __slots__ = ("arrived", "early", "feeds", "into", "moves", "only", "out", "own", "watch")
+    __slots__ = ("arrived", "early", "feeds", "into", "only", "out", "own", "rearranges", "watch")
 
     def __init__(self, watch: Watch, own: int, into: list[Inlet], out: list[Inlet | None]) -> None:
         self.watch, self.own, self.into, self.out = watch, own, into, out
         # the only slot to which gradients come, where what is sent there is known
         self.only = into[0] if len(into) == 1 and watch.sums_known else None
         self.early = False  # does a hook stand before it? See NOTE [one hook a node]
-        self.moves = False  # does it only lay out anew what arrives, with one hook?
+        self.rearranges = False  # does it only lay out anew what arrives, with one hook?
         # the leaf without a hook to which it sends, and along which of its edges
         self.feeds: tuple[_Leaf, int] | None = None
         # read before the node may write into it
@@ -198,7 +198,7 @@ class _Node:
             with _unobserved():
                 watch.settle()
                 run.ran.append(own)
-                if self.moves and (same := self.as_arrived(sent, arrived)) is not None:
+                if self.rearranges and (same := self.as_arrived(sent, arrived)) is not None:
                     values = watch.leaving_as_arrived(self.out, sent, same)
                 else:
                     values = watch.leaving(self.out, sent)
@@ -384,7 +384,7 @@ class Watch:
                 name, is_own, _ = kind(node)
                 watched = (_Custom if is_own else _Node)(self, own, into, out)
                 watched.early = self.early or own in self.run.roots  # the first may raise
-                watched.moves = name in _MOVES and not watched.early
+                watched.rearranges = name in _REARRANGES and not watched.early
                 behind = None if self.early else edges.leaf_behind[at]
                 if behind is not None and (leaf := self._bare_leaf(behind[0])) is not None:
                     bare.add(behind[0])
@@ -444,7 +444,7 @@ class Watch:
     def leaving_as_arrived(
         self, outlets: list[Inlet | None], sent: Any, value: Value
     ) -> tuple[Value | None, ...]:
-        """The same for the one gradient that a node sends, where its value is known."""
+        """Read the one gradient that a node sends, where its value is known."""
         one = self._keep(sent[0], value)
         if outlets[0] is not None:
             outlets[0].append(one)

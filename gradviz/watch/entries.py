@@ -166,9 +166,8 @@ class Root:
         # by name, as it was when the root was called first: for a root that dies before the end
         self.parameters: dict[str, weakref.ref[Any]] = {}
         self.met: dict[str, Object] = {}  # those of them that a recorded call met
-        self.lent: set[str] = (
-            set()
-        )  # those that are no nn.Parameter: functional_call() put them there
+        # those that are no nn.Parameter: functional_call() put them there
+        self.lent: set[str] = set()
 
     def path_of(self, what: Any, *, anew: bool = False) -> str | None:
         """Return the path of a module or parameter below this root; looked up anew when it is not

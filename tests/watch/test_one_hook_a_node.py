@@ -361,7 +361,7 @@ def test_what_is_only_rearranged_keeps_its_norm(
     monkeypatch.setattr(_Node, "as_arrived", counted)
     quick = norms()
     assert any(reading) == (program is not exchanged_behind)
-    monkeypatch.setattr(backward, "_MOVES", frozenset())
+    monkeypatch.setattr(backward, "_REARRANGES", frozenset())
     again = norms()
     assert len([norm for norm in quick if norm > 0]) > 3
     assert quick == pytest.approx(again, rel=1e-3)

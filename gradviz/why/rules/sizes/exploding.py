@@ -36,8 +36,9 @@ def growing(sizes: Sizes) -> Explanation | None:
 def _at_bias(sizes: Sizes, block: Block) -> float | None:
     """Return how large the gradient of a module's bias is; None where it says nothing of what
     arrives: what the terms of a loss send there may cancel, as in a difference of two outputs."""
-    cancels = sizes.run is not None and (block.bias or 0.0) * CANCELS <= block.norm
-    return None if cancels else block.bias or None
+    if not block.bias or (sizes.run is not None and block.bias * CANCELS <= block.norm):
+        return None
+    return block.bias
 
 
 def chain(sizes: Sizes) -> Explanation | None:
