@@ -20,6 +20,10 @@ NO_MEMORY = frozenset(
 # In place, by values that no tensor gave, and with these nothing of what was there before is left.
 WIPING = frozenset("zero_ fill_ normal_ uniform_ random_ exponential_ bernoulli_".split())
 OVERWRITING = WIPING | {"copy_", "set_", "data"}
+# What multiplies two tensors, number by number.
+PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})
+# Losses that compare a prediction with a target number by number.
+ELEMENTWISE_LOSSES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 # What gives another name to the memory of a tensor, without its history.
 DETACHED = frozenset({"data", "detach"})
 

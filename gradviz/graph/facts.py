@@ -504,6 +504,11 @@ class Facts:
         """
         return {*self._held_in(dict.fromkeys(tensor_ids, 1), stop)}
 
+    @cached_property
+    def in_losses(self) -> Set[int]:
+        """The states whose values the losses hold, cut or not, and the losses."""
+        return frozenset(self.ancestors(self.losses))
+
     def goes_into(self, tensor_id: int) -> int:
         """Return which losses hold the values of a state, cut or not: those on which a backward
         was called, as bits in the order of ``graph.backwards``."""

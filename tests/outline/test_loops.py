@@ -16,10 +16,10 @@ import gradviz as gv
 from gradviz.picture import render
 from gradviz.picture.outline.fit import INPUTS, Fitting, Plan
 from gradviz.picture.outline.fold import fold_one
-from gradviz.picture.outline.loops import FLOOR, Profile
+from gradviz.picture.outline.loops import FLOOR, LONGEST, Loops, Profile
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Card, Tone
-from gradviz.picture.outline.unit import Kind
+from gradviz.picture.outline.unit import Kind, Unit
 
 ADVERSARIAL = Path(__file__).parents[1] / "why" / "real_blind11" / "healthy"
 
@@ -235,3 +235,24 @@ def test_a_value_that_is_read_again_at_the_end_is_no_reason_to_draw_more_and_mor
         plan = replace(plan, units=fewer)
     assert fitting.fitted().height < 1200
     assert len(fitting.plan.units) <= most
+
+
+def test_one_module_again_and_again_is_looked_at_once_for_each_step_that_it_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether a step may be a loop is known without counting how often it comes: of a cell that is
+    called thousands of times the rest would be gone through from each call on."""
+    asked: list[int] = []
+    module = Loops._module
+
+    def counted(self: Loops, unit: Unit) -> object:
+        asked.append(1)
+        return module(self, unit)
+
+    monkeypatch.setattr(Loops, "_module", counted)
+    program = HEAD + (
+        "cell, h = nn.GRUCell(4, 4), torch.zeros(2, 4)\n"
+        "for _ in range(400):\n    h = cell(torch.ones(2, 4), h)\nh.sum().backward()"
+    )
+    assert drawn(program, "again.py").fitted.fits
+    assert len(asked) <= 401 * LONGEST

@@ -69,8 +69,16 @@ class Loops:
         self, units: list[Unit], keys: Sequence[int], start: int, least: int
     ) -> tuple[int, int]:
         """Return how many units the step of a loop has that begins here, ``least`` or more, and how
-        often it comes; 0, 0: none begins here."""
-        for period in range(least, min(LONGEST, (len(keys) - start) // STEPS) + 1):
+        often it comes; 0, 0: none begins here. The step has a statement that reads parameters, or
+        several modules: one module alone is a range of calls."""
+        modules, reads = set[Hashable](), False
+        for period in range(1, min(LONGEST, (len(keys) - start) // STEPS) + 1):
+            last = units[start + period - 1]
+            reads = reads or self._reads_weights(last)
+            if last.kind is Kind.CALL:
+                modules.add(self._module(last))
+            if period < least or not (reads or len(modules) > 1):
+                continue
             step = keys[start : start + period]
             times = 1
             while keys[start + times * period : start + (times + 1) * period] == step:
@@ -80,14 +88,8 @@ class Loops:
         return 0, 0
 
     def _is_worth_it(self, units: list[Unit], period: int) -> bool:
-        """Say whether a loop is of statements that read parameters, or of several modules, and each
-        step uses what the step before it made or no gradient is recorded in any: one module alone
-        is a range of calls."""
-        step = units[:period]
-        reads = any(map(self._reads_weights, step))
-        modules = {self._module(unit) for unit in step if unit.kind is Kind.CALL}
-        if not reads and len(modules) < 2:
-            return False
+        """Say whether each step of a loop uses what the step before it made, or no gradient is
+        recorded in any."""
         if all(map(self._is_quiet, units)):  # a rollout, whose environment is no torch
             return True
         first = {at for unit in units[period : 2 * period] for at in unit.ops}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
@@ -19,11 +20,17 @@ from gradviz.words.words import Words
 
 # what is never below 0, and has no upper end
 _NOT_NEGATIVE = {
-    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "square", "abs"),
-    *("norm", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+    *ELEMENTWISE_LOSSES,
+    *(
+        "cross_entropy",
+        "square",
+        "abs",
+        "norm",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+    ),
 }
 _NEGATES = {"neg", "negative", "__neg__"}
-_TIMES = {"mul", "__mul__", "__rmul__"}
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -73,12 +80,16 @@ def _weighed(facts: Facts, tensor_id: int) -> Call | None:
             return weighing
         of = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
         function = plain_name(call.function)
-        if not of or (len(of) > 1 and function not in TOGETHER) or function not in LINEAR | _TIMES:
+        if (
+            not of
+            or (len(of) > 1 and function not in TOGETHER)
+            or function not in LINEAR | PRODUCTS
+        ):
             return None
         constants = [i for i in call.inputs if i not in of]
         if _turns_sign(call) or _are_negated(facts, constants):
             return None
-        weighing = call if function in _TIMES and constants else weighing
+        weighing = call if function in PRODUCTS and constants else weighing
         tensor_id = of[0]
     return None
 
@@ -125,7 +136,7 @@ def _turns_sign(call: Call) -> bool:
     """Say whether a call multiplies by a negative number."""
     if plain_name(call.function) in _NEGATES:
         return True
-    if plain_name(call.function) not in _TIMES or call.source is None or len(call.inputs) > 1:
+    if plain_name(call.function) not in PRODUCTS or call.source is None or len(call.inputs) > 1:
         return False
     code = (call.source.code or "").replace(" ", "")
     return "=-" in code or "return-" in code or any(n.value < 0 for n in numbers_read(call.source))

@@ -221,7 +221,7 @@ class Copies:
 
     def _kept_off_by(self, leaves: Set[int]) -> Cut | None:
         """Return the last cut on the way to a loss that keeps it off some leaves."""
-        behind = self.facts.ancestors(self.facts.losses)
+        behind = self.facts.in_losses
         on_the_way = (c for c in reversed(self.facts.real_cuts) if c.output_id in behind)
         for cut in on_the_way:
             given = self.facts.graph.tensor[cut.input_id]

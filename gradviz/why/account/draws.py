@@ -52,7 +52,7 @@ def _log_probabilities_of_new_draws(
     facts: Facts, words: Words, statements: Statements
 ) -> Iterator[Remark]:
     """Tell of ``d.log_prob(d.sample())`` in a loss: that draw is kept nowhere."""
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     in_losses = {line_of(c) for c in facts.ordinary_calls if not behind.isdisjoint(c.outputs)}
     for place, node in statements.calls("log_prob"):
         draw = _draw_in(node)

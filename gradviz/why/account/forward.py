@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
@@ -24,16 +25,15 @@ _OF_SCORES = {"log_softmax", "cross_entropy", "binary_cross_entropy_with_logits"
 # what keeps a value off zero before its logarithm is taken
 _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 # what compares predictions with targets, element by element
-_COMPARES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_COMPARES = ELEMENTWISE_LOSSES | {"sub"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
 _ADDS = {"add", "__add__", "__radd__", "__iadd__"}
-_LOSSES = _COMPARES - {"sub"} | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
-_PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
+_LOSSES = ELEMENTWISE_LOSSES | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
 _RESHAPES = {"view", "reshape"}
-_OF_EACH_ROW = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"}
+_OF_EACH_ROW = ELEMENTWISE_LOSSES | {"binary_cross_entropy"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
 # what leads from the terms of a loss to their sum
-_TO_A_SUM = _PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
+_TO_A_SUM = PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
 _STEPS_TO_A_SUM = 5
 _RANDOM = re.compile("drop|rand|normal|uniform|bernoulli|multinomial|exponential|poisson")
 _APPLY = ".apply"
@@ -50,7 +50,7 @@ class Forward:
 
     def __init__(self, facts: Facts, words: Words) -> None:
         self.facts, self.words, self.graph = facts, words, facts.graph
-        self.behind = facts.ancestors(facts.losses) if facts.losses else set[int]()
+        self.behind = facts.in_losses
 
     def remarks(self) -> Iterator[Remark]:
         """Yield what is to be told of it."""
@@ -112,7 +112,7 @@ class Forward:
         """Tell of a column of predictions that is compared with a row of as many targets, or
         multiplied by one and summed up: that takes each with every other."""
         for call in self._on_the_way():
-            multiplies = plain_name(call.function) in _PRODUCTS and self._is_summed_up(call)
+            multiplies = plain_name(call.function) in PRODUCTS and self._is_summed_up(call)
             compares = plain_name(call.function) in _COMPARES
             n = self._column_and_row(call) if compares or multiplies else 0
             if n < 2:
@@ -278,7 +278,7 @@ class Forward:
     def multiplied_by_zero(self) -> Iterator[Remark]:
         """Tell of a summand of a loss that is multiplied by a number which is 0."""
         for call in self._on_the_way():
-            if plain_name(call.function) not in _PRODUCTS or len(call.inputs) != 1:
+            if plain_name(call.function) not in PRODUCTS or len(call.inputs) != 1:
                 continue
             (given,), made = (self.graph.tensor[i] for i in call.inputs), call.outputs
             values = self.graph.tensor[made[0]].values if made else None
@@ -351,7 +351,7 @@ class Forward:
 
     def one_for_all(self) -> Iterator[Remark]:
         """Tell of a batch of predictions that is compared with a target of one row."""
-        losses = _COMPARES - {"sub"}  # x - x.mean(0, keepdim=True) is meant
+        losses = ELEMENTWISE_LOSSES  # x - x.mean(0, keepdim=True) is meant
         for call in (c for c in self._on_the_way() if plain_name(c.function) in losses):
             given = [self.graph.tensor[i] for i in call.inputs]
             tracked = [t for t in given if t.requires_grad]

@@ -103,7 +103,7 @@ def _never_run(facts: Facts, words: Words) -> Iterator[Remark]:
     if not runs:
         return
     last = max(b.call_id for b in runs)
-    behind = facts.ancestors(facts.losses)
+    behind = facts.in_losses
     seen = set[object]()
     for event in facts.hooks:
         call, tensor = facts.graph.call[event.call_id], facts.graph.tensor[event.tensor_id]
@@ -123,7 +123,7 @@ def _never_run(facts: Facts, words: Words) -> Iterator[Remark]:
         yield Remark(Weight.IN_VAIN, "hook_on_a_copy", fields, (call,))
 
 
-def _goes_on(facts: Facts, tensor_id: int, behind: set[int]) -> bool:
+def _goes_on(facts: Facts, tensor_id: int, behind: Set[int]) -> bool:
     """Say whether what a copy was made of goes into a loss itself."""
     states = {t.id for t in facts.states[facts.graph.tensor[tensor_id].object_id]}
     return not behind.isdisjoint(states)

@@ -16,7 +16,7 @@ def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of a linear layer that is given what another one made, and alone takes it, where the
     values between are at least as many as go in or come out: fewer are meant, as in LoRA; and of
     one network: a generator and its discriminator are two."""
-    behind = facts.ancestors(facts.losses) if facts.losses else set[int]()
+    behind = facts.in_losses
     found = dict[object, list[Call]]()
     for call in facts.ordinary_calls:
         before = _linear_before(facts, call)

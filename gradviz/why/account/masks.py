@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
@@ -13,11 +14,16 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.words.words import Words
 
-_PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
 # what makes one number of those of all samples
 _LOSSES = {
-    *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
+    *ELEMENTWISE_LOSSES,
+    *(
+        "cross_entropy",
+        "nll_loss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "kl_div",
+    ),
 }
 _SUMS = {"sum", "mean"}
 
@@ -30,10 +36,10 @@ def masked_too_late(facts: Facts, words: Words) -> Iterator[Remark]:
         facts: of the recording.
         words: what tensors and calls are called.
     """
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     last = dict[object, Remark]()
     for call in facts.ordinary_calls:
-        if plain_name(call.function) not in _PRODUCTS or behind.isdisjoint(call.outputs):
+        if plain_name(call.function) not in PRODUCTS or behind.isdisjoint(call.outputs):
             continue
         found = _loss_and_mask(facts, call)
         if found is None or not _is_summed(facts, call):

@@ -157,7 +157,7 @@ def _last_of_the_batch(case: Case) -> Iterator[Remark]:
 def _indexed(case: Case) -> Iterator[Call]:
     """Yield the calls that index the steps of a batch as a recurrent layer gave them, on the way to
     a loss."""
-    behind = case.facts.ancestors(case.facts.losses)
+    behind = case.facts.in_losses
     for call in case.facts.ordinary_calls:
         if call.function != "__getitem__" or behind.isdisjoint(call.outputs):
             continue

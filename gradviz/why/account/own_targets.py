@@ -25,7 +25,7 @@ def own_targets(facts: Facts, words: Words) -> Iterator[Remark]:
         facts: of the recording.
         words: what tensors and calls are called.
     """
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     for call in reversed(facts.ordinary_calls):
         if call.function not in _OF_CLASSES or len(call.inputs) < 2:
             continue

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.frames import names_kept, names_read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.paths import REMADE
 from gradviz.words.words import Words
-
-_DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 
 
 def remade_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
@@ -21,7 +20,7 @@ def remade_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
     tensor = facts.graph.tensor
     for call in reversed(facts.ordinary_calls):
         flags = [tensor[i].requires_grad for i in call.inputs]
-        if call.function in _DISTANCES and flags == [False, True]:
+        if call.function in ELEMENTWISE_LOSSES and flags == [False, True]:
             if (gone := _let_out(facts, call)) is not None:
                 first, second = map(words.name, call.inputs)
                 fields = {"first": first, "second": second, "cut": words.at(gone)}

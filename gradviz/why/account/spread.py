@@ -4,9 +4,10 @@ is compared with several. Knows no torch."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
@@ -14,8 +15,6 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.words.words import Words
 
-# torch itself warns of two shapes there
-_LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _ADD_A_DIMENSION = {"unsqueeze", "__getitem__", "expand"}
 # what makes of differences the distance that a loss is
 _DISTANCES = {"pow", "__pow__", "square", "abs", "mul", "mse_loss"}
@@ -49,7 +48,7 @@ def spread_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
         facts: of the recording.
         words: what tensors and calls are called.
     """
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     last = dict[object, Spread]()
     for call in facts.ordinary_calls:
         found = None if behind.isdisjoint(call.outputs) else _spread(facts, call, behind)
@@ -78,13 +77,13 @@ def spread_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
         yield Remark(Weight.WEIGHTY, "spread_by_another", fields, (made, met or made, one.call))
 
 
-def _spread(facts: Facts, call: Call, behind: set[int]) -> Spread | None:
+def _spread(facts: Facts, call: Call, behind: Set[int]) -> Spread | None:
     """Return a comparison, where torch spreads its prediction out and nothing shows that this is
     meant."""
     function = plain_name(call.function)
     given = [facts.graph.tensor[i] for i in call.inputs]
     tracked = [t for t in given if t.requires_grad]
-    if function not in _LOSSES | {"sub"} or len(given) != 2 or len(tracked) != 1:
+    if function not in ELEMENTWISE_LOSSES | {"sub"} or len(given) != 2 or len(tracked) != 1:
         return None
     prediction = tracked[0]
     target = given[1] if prediction is given[0] else given[0]
@@ -157,13 +156,13 @@ def _is_of_a_module(facts: Facts, tensor: Tensor) -> bool:
     return any(t.is_leaf and t.object_id in facts.of_modules for t in leaves)
 
 
-def _is_a_loss_of_a_layer(facts: Facts, call: Call, prediction: Tensor, behind: set[int]) -> bool:
+def _is_a_loss_of_a_layer(facts: Facts, call: Call, prediction: Tensor, behind: Set[int]) -> bool:
     """Say whether a difference of what a layer made becomes a loss: what else is spread may be a
     mean, or a number for all."""
     return _is_of_a_module(facts, prediction) and _is_loss(facts, call, behind)
 
 
-def _is_loss(facts: Facts, call: Call, behind: set[int]) -> bool:
+def _is_loss(facts: Facts, call: Call, behind: Set[int]) -> bool:
     """Say whether nothing but one number is made of a difference, by way of a distance."""
     functions = list[str]()
     for _ in range(_STEPS):

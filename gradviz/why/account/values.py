@@ -53,7 +53,7 @@ class Values:
         if not self.graph.backwards:
             return
         met = self.facts.behind_losses
-        behind, begun = self.facts.ancestors(self.facts.losses), self._last_iteration()
+        behind, begun = self.facts.in_losses, self._last_iteration()
         begun_at = {self.facts.maker[i][1:3] for i in self.facts.losses if i in self.facts.maker}
         for state in self._results():
             maker, edge = self.facts.maker[state.id], state.gradient_edge
@@ -138,7 +138,7 @@ class Values:
         if (told := self._many(state, maker, fields)) is not None:
             yield told
             return
-        if not self._made_there(maker).isdisjoint(self.facts.ancestors(self.facts.losses)):
+        if not self._made_there(maker).isdisjoint(self.facts.in_losses):
             return  # in other passes it trains: this one was an evaluation, or the last
         yield Remark(
             Weight.WEIGHTY if is_loss else Weight.ORDINARY,

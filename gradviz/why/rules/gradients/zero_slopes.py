@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gradviz.graph.effects import DETACHED
+from gradviz.graph.effects import DETACHED, ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, numbers_read, texts_near
@@ -23,11 +23,10 @@ _LEAST_IS_ZERO = frozenset(
     smooth_l1_loss triplet_margin_loss""".split()
 )
 _OF_THREE = ("cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss")
-_COMPARING = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _STAIRS = ("Round", "Floor", "Ceil", "Sign", "Trunc")
 _ONE_SIDED = ("Relu", "Threshold")
 _SATURATING = {"Sigmoid": "0 or 1", "Tanh": "-1 or 1", "Softmax": "0 or 1", "LogSoftmax": "0"}
-_PRODUCTS = ("mul", "multiply", "__mul__", "__rmul__", "__imul__")
+_PRODUCTS = PRODUCTS | {"__imul__"}
 _CHOOSING = {"Where": "where", "Maximum": "maximum", "Minimum": "minimum"}
 
 
@@ -62,7 +61,7 @@ def _may_be_of_one_class(facts: Facts, call: Call) -> bool:
 
 def aims_at_itself(facts: Facts, call: Call) -> bool:
     """Say whether a loss compares a result with its own numbers."""
-    if call.function not in _COMPARING or len(call.inputs) < 2:
+    if call.function not in ELEMENTWISE_LOSSES or len(call.inputs) < 2:
         return False
     through = KEEPING | DETACHED
     one, other = (computed(facts, i, through) for i in call.inputs[:2])

@@ -3,7 +3,7 @@ second."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from gradviz.graph.effects import DETACHED
@@ -127,7 +127,7 @@ def _seen_past(silent: Silent) -> Iterator[_Past]:
     """Yield the writes past a history that were seen at the result itself: its version moved, or
     its numbers were read."""
     facts, tensor = silent.facts, silent.graph.tensor
-    in_loss = facts.ancestors(facts.losses) if facts.losses else set()
+    in_loss = facts.in_losses
     for event in (e for e in facts.writes if e.alias and e.after_id in in_loss):
         wrote, after = silent.graph.call[event.call_id], tensor[event.after_id]
         way = _way_past(silent, event) if _computes_in_place(silent, wrote, event) else None
@@ -152,7 +152,7 @@ def _unseen_past(silent: Silent) -> Iterator[_Past]:
     """Yield the writes past a history that nothing showed at the result: ``.data`` counts its own
     versions, and the numbers of large tensors are not read."""
     facts = silent.facts
-    in_loss = facts.ancestors(facts.losses) if facts.losses else set()
+    in_loss = facts.in_losses
     for event in (e for e in facts.writes if not e.alias and facts.writes_memory(e)):
         wrote, way = silent.graph.call[event.call_id], _untracked_by(silent, event)
         if way is None or wrote.bookkeeping:
@@ -163,7 +163,7 @@ def _unseen_past(silent: Silent) -> Iterator[_Past]:
                 yield _Past(wrote, way, result, read)
 
 
-def _read_since(silent: Silent, result: Tensor, wrote: Call, in_loss: set[int]) -> Call | None:
+def _read_since(silent: Silent, result: Tensor, wrote: Call, in_loss: Set[int]) -> Call | None:
     """Return the call on the way to a loss that reads an older result after a write, where the
     result's own node does not use the numbers."""
     facts = silent.facts

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
@@ -18,7 +18,7 @@ from gradviz.why.shown.explanation import Explanation
 def thrown_away(asked: Silent) -> Iterator[Explanation]:
     """Tell of a result that nothing takes, of a call that changes nothing else, where a loss was
     computed from what it was given."""
-    in_loss = asked.facts.ancestors(asked.facts.losses) if asked.facts.losses else set()
+    in_loss = asked.facts.in_losses
     seen = set[object]()
     for call in asked.facts.ordinary_calls if in_loss else ():
         where = line_of(call)
@@ -81,7 +81,7 @@ def _is_shown(asked: Silent, call: Call) -> bool:
     return False
 
 
-def _goes_on(asked: Silent, call: Call, in_loss: set[int]) -> bool:
+def _goes_on(asked: Silent, call: Call, in_loss: Set[int]) -> bool:
     """Say whether a later call took what this one was given on the way to a loss."""
     given = asked.graph.tensor[call.inputs[0]].object_id
     later = (c for c in asked.facts.readers.get(given, ()) if c.id > call.id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradviz.graph.effects import PRODUCTS
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
 from gradviz.why.evidence.handed_on import plain_name
@@ -27,8 +28,6 @@ _BY_THE_PROGRAM = LETTING_GO | {CutReason.NO_GRAD_WRITE}
 _BY_THE_PROGRAM |= {CutReason.NOT_DIFFERENTIABLE, CutReason.INTEGER_DTYPE}
 # cuts whose fix says itself that it is one if something is to learn
 SAID_IF_WANTED = {CutReason.NO_GRAD, CutReason.INFERENCE_MODE}
-# calls that multiply
-_PRODUCTS = {"mul", "multiply", "__mul__", "__rmul__"}
 
 
 class Beside(NamedTuple):
@@ -70,7 +69,7 @@ def is_logged(case: Case, found: Explanation) -> bool:
     the losses on which backwards were called, while steps train: an accuracy, a running sum."""
     if found.form != "cannot_start":
         return False
-    behind = case.facts.ancestors(case.facts.losses) | set(case.facts.losses)
+    behind = case.facts.in_losses
     if behind.isdisjoint(case.ids.get(id(t)) for t in case.untracked):
         return True
     cuts = found.cuts
@@ -86,7 +85,7 @@ def is_value(case: Case, found: Explanation) -> bool:
     asked = about(case, found)
     if not asked or any(a.requires_grad or a.parameter for a in asked):
         return False
-    if case.facts.ancestors(case.facts.losses).isdisjoint(a.tensor_id for a in asked):
+    if case.facts.in_losses.isdisjoint(a.tensor_id for a in asked):
         return True
     reached = (t for c in found.cuts for t in case.facts.leaves_reached(c.input_id))
     return {t.object_id for t in reached} & trained(case) <= moved(case)
@@ -164,7 +163,7 @@ def is_weighed_with_zero(case: Case, found: Explanation) -> bool:
         return False
     call, tensor = found.finding.calls[0], case.graph.tensor
     is_of_numbers = all(single(tensor[i]) for i in (*call.inputs, *call.outputs))
-    is_product = len(call.inputs) == 1 and plain_name(call.function) in _PRODUCTS
+    is_product = len(call.inputs) == 1 and plain_name(call.function) in PRODUCTS
     return is_of_numbers and is_product and others_train(case) and not was_read(case, found)
 
 

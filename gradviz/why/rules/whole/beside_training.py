@@ -152,7 +152,7 @@ def _drops(case: Case) -> Iterator[Drop]:
 def _unused_drops(facts: Facts) -> list[tuple[Call, ModuleCall, ModuleCall]]:
     """Return the calls of dropouts in models that are trained where nothing is recorded, and whose
     results go into no loss, each with the call of its layer and the outermost one."""
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     calls = [
         (call, facts.module_call[call.module_call], outer)
         for call in facts.ordinary_calls

@@ -4,7 +4,7 @@ they were made."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause
@@ -72,7 +72,7 @@ def plain_tensors(case: Case) -> Iterator[Plain]:
     """Yield the plain tensors of the user's modules that a loss was computed with, where that was
     recorded: numbers that ask for no gradient, and that nothing writes."""
     facts = case.facts
-    behind = facts.ancestors(facts.losses) if case.recording and facts.losses else set()
+    behind = facts.in_losses if case.recording else frozenset[int]()
     for module in {id(m): m for m in case.modules}.values() if behind else ():
         word = case.called.get(id(module)) or type(module).__name__
         for spot, value in parts_of_module(word, module):
@@ -91,7 +91,7 @@ def _state_of_constant(case: Case, spot: Spot, value: Any) -> Tensor | None:
     return None if written else state
 
 
-def _goes_into(case: Case, readers: Iterable[Call], behind: set[int]) -> bool:
+def _goes_into(case: Case, readers: Iterable[Call], behind: Set[int]) -> bool:
     """Say whether calls compute with it what a loss depends on; also where something was computed
     from it alone before."""
     facts, tensor = case.facts, case.graph.tensor

@@ -118,7 +118,7 @@ def _cuts(case: Case) -> list[Cut]:
 def _cutting(case: Case) -> list[Cut]:
     """Return all the cuts on the way to a loss that somebody wrote, and that keep leaves off."""
     facts = case.facts
-    behind = facts.ancestors(facts.losses) if facts.losses else set()
+    behind = facts.in_losses
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
     cuts = [c for c in cuts if _is_written(case, c)]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights

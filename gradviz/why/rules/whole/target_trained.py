@@ -182,7 +182,7 @@ def _parts(case: Case, module: torch.nn.Module) -> Iterator[Part]:
 def _meeting(facts: Facts, target: Part, learner: Part) -> Meeting | None:
     """Return where what only the one network made meets what the other made, on the way to a
     loss: a layer that is given the result of another is no such place."""
-    in_loss = facts.ancestors(facts.losses)
+    in_loss = facts.in_losses
     for call in facts.ordinary_calls:
         results = [] if in_loss.isdisjoint(call.outputs) else _results(facts, call)
         if len(results) < 2:
