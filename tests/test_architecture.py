@@ -236,6 +236,13 @@ NOT_TORCHS = {
     # its own handler's frame
     "watch.recorder": {"Recorder.__torch_function__.__code__", "frame.f_locals"},
     "notebook.newest": {"frame.f_locals"},
+    # of the user's own functions
+    "notebook.spoken_of": {
+        "value.__closure__",
+        "value.__defaults__",
+        "value.__func__",
+        "value.__self__",
+    },
     # of the user's own program: where its error stands, and what its frames hold
     "why.question.failing": {"constructor.__code__", "self.running.f_locals"},
     "why.question.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},

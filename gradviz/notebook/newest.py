@@ -16,6 +16,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import GradvizError
 from gradviz.names.position import callee_of
+from gradviz.notebook.spoken_of import names_of_code, without_bystanders
 from gradviz.recording import Recording
 from gradviz.watch import torch_private
 from gradviz.watch.stack import is_library
@@ -63,6 +64,7 @@ class Notebook:
         # what the last cell that read any .grad has read, as written there
         self.looks: list[tuple[str, ast.expr]] = []
         self.looked_in = 0
+        self.spoken = dict[int, set[str]]()  # the variables that the code of each cell names
         self.backwards = -1, -1  # the last two cells that ran one
         self.error: _Failed | None = None  # the last one of autograd's that stands
         self.other: _Failed | None = None  # another kind, if newer
@@ -93,7 +95,9 @@ class Notebook:
         ended = recording is not None and error is None and bool(recording.graph.backwards)
         if trained or ended:
             self.backwards = self.backwards[1], self.cell
-        if read := looks(_cell_tree(source), ("grad",)):
+        tree = _cell_tree(source)
+        self.spoken[self.cell] = names_of_code(tree)
+        if read := looks(tree, ("grad",)):
             self.looks, self.looked_in = [(ast.unparse(word), word) for _, word in read], self.cell
         self.note_births()
         if ended or self._is_over(source, error, trained, old):
@@ -236,7 +240,9 @@ class Notebook:
         loss = self.loss()[0] if loss is None else loss
         if recording is not None and loss is not None and recording.find(loss) is None:
             loss = None  # of another cell: what this one called backward on has no name
-        return _asked({**self.namespace, **inside}, loss, recording, error, {})
+        with torch_private.unobserved():
+            names = with_parts({**self.namespace, **inside})
+        return _asked(names, loss, recording, error, {})
 
     def newest(self) -> Explanation:
         """Explain what the newest loss does, in the recording where that is as new (NOTE [what is
@@ -255,8 +261,21 @@ class Notebook:
                 loss, note = None, ""
         if recording is None and loss is not None and loss_cell < last and before >= loss_cell:
             loss, note = None, say("magic.loss_lost")
-        explanation = _asked(self.namespace, loss, recording, None, self.looked(recording))
+        with torch_private.unobserved():
+            names = with_parts(self.namespace)
+            names = self.at_work(names, loss, loss_cell) if recording is None else names
+        explanation = _asked(names, loss, recording, None, self.looked(recording))
         return explanation._replace(more=(*explanation.more, note)) if note else explanation
+
+    def at_work(self, names: dict[str, Any], loss: Any, loss_cell: int) -> dict[str, Any]:
+        """Return those of some variables that a question about a loss may be about: of what earlier
+        cells made only what the cells since then speak of, where these were seen."""
+        if loss is None or loss_cell not in self.spoken:
+            return names
+        spoken = {
+            word for cell, words in self.spoken.items() if cell >= loss_cell for word in words
+        }
+        return without_bystanders(names, spoken, loss)
 
     def looked(self, recording: Recording | None) -> dict[str, Any]:
         """Return the tensors whose ``.grad`` the last cell that read any has read, where no
@@ -428,7 +447,7 @@ def _asked(
     """Explain an error, or without one what the program shows and what a loss does to the models.
 
     Args:
-        names: the notebook's variables.
+        names: the notebook's variables, and what they hold.
         loss: the newest one.
         recording: of the cell that is asked about.
         error: what it raised.
@@ -438,7 +457,6 @@ def _asked(
         GradvizError: there is nothing to explain.
     """
     with torch_private.unobserved():
-        names = with_parts(names)
         models = models_at_work(names, loss, recording)
     kinds = (torch.Tensor, torch.optim.Optimizer)
     own = {n: value for n, value in names.items() if not n.startswith("_")}

@@ -1042,6 +1042,7 @@ A_RESULT = Answer(
 )
 
 # what nobody can check: what a gradient was meant to be
+RECORD_IT = "Put %%gradviz above the cell, or run it under gv.record(): that tells what the losses and steps did."
 NOT_CHECKED = "Whether this is the gradient that you want was not checked."
 
 # of a .grad that is None, or of a gradient that is there: why/rules/gradients/
@@ -1079,6 +1080,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.HEALTHY, "arrived_unseen"): Answer(
         verdict="No fault is visible: {grad} is {values:values}. Without a recording no more than that is known.",
+        mend=RECORD_IT,
     ),
     (Cause.NAN, "diverged"): Answer(
         verdict="Training diverged: {loss} grew with each step, {values:list}, until it was no number.",
@@ -3088,6 +3090,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.HEALTHY, "fine_unseen"): Answer(
         "No fault is visible: {what}. Without a recording no more than that is known.",
+        mend=RECORD_IT,
     ),
     (Cause.FROZEN, "all_frozen"): Answer(
         "{names} {n:is frozen: it gets no gradient|are frozen: none of these # parameters gets a gradient}.",

@@ -4497,6 +4497,7 @@ NOT_TRIED = {
     "exploding/path": "advice about a design, tried as exploding/arriving",
     "vanishing/uses": "advice about a design",
     "fused_step/saved_before": "takes a fused optimizer",
+    "healthy/fine_unseen": "asks for a recording, tried in test_why_magic",
     "batch_norm_moves/moved": "tried as batch_norm_moves/moved_in_train_mode",
 }
 

@@ -435,6 +435,67 @@ def test_an_error_is_of_the_newest_loss(shell: InteractiveShell, mark: str) -> N
     assert told.startswith("Nothing can train: cost_loss has no grad_fn")
 
 
+EARLIER = """
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(2, 2)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+    def features(self, x):
+        return self.net(x).detach()
+earlier, trainer = nn.Linear(2, 1), Trainer()
+opt = torch.optim.SGD(earlier.parameters(), lr=0.1)
+def values(x):
+    return earlier(x).data
+x = torch.ones(1, 2)
+"""
+LATER = "w = torch.ones(2, 1, requires_grad=True)\nloss = (({}) * w.T).sum()\nloss.backward()"
+
+
+def test_models_of_which_no_cell_since_the_loss_speaks_are_not_asked_about(
+    shell: InteractiveShell,
+) -> None:
+    shown(shell, EARLIER)
+    shown(shell, LATER.format("x") + "\nprint(w.grad)")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("No fault is visible: the only leaf behind loss, w, has a gradient")
+    assert "Put %%gradviz above the cell" in told
+
+
+@pytest.mark.parametrize(
+    ("code", "model"),
+    [
+        ("earlier(x).detach()", "earlier"),
+        ("values(x)", "earlier"),
+        ("trainer.features(x)", "trainer.net"),
+        ("[f(x) for f in (values,)][0]", "earlier"),
+    ],
+)
+def test_models_that_the_code_of_a_loss_uses_are_asked_about(
+    shell: InteractiveShell, code: str, model: str
+) -> None:
+    """Also those that a function or an object uses."""
+    shown(shell, EARLIER)
+    shown(shell, LATER.format(code))
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith(f"{model}.{{weight,bias}}: .grad is None; the cause is not known.")
+
+
+def test_a_model_that_a_later_cell_speaks_of_is_asked_about(shell: InteractiveShell) -> None:
+    shown(shell, EARLIER)
+    shown(shell, LATER.format("x"))
+    shown(shell, "print(earlier.weight.grad)")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("earlier.weight.grad is None")
+
+
+def test_a_loss_that_reaches_nothing_is_about_every_model(shell: InteractiveShell) -> None:
+    """What cut it off may have been anything."""
+    shown(shell, EARLIER)
+    shown(shell, "loss = torch.ones(1).sum()")
+    (told,) = shown(shell, "%gradviz why")
+    assert "earlier" in told
+
+
 def test_a_loss_that_was_bound_anew_is_newer_than_one_that_was_not(shell: InteractiveShell) -> None:
     shown(shell, "first_loss = (a * 2).sum()")
     shown(shell, "second_loss = net(torch.ones(1, 2)).sum()")
