@@ -48,6 +48,7 @@ collect_ignore_glob = [
     "why/real_blind10/healthy/*.py",
     "why/real_blind11/*.py",
     "why/real_blind11/healthy/*.py",
+    "why/real_blind12/*.py",
     "why/real_blind12/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
