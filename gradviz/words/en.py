@@ -3826,7 +3826,7 @@ MAGIC = {
     "wanted": "expected names or expressions of this notebook that explain() takes: %gradviz why model loss",
     "no_expressions": "%gradviz why got {words}, which is no list of expressions; {wanted}",
     "raised": "%gradviz why got {words}, which raised {error}; {wanted}",
-    "nothing_found": "%gradviz why found neither an error, nor a model, nor a loss; %gradviz why x explains x",
+    "nothing_found": "%gradviz why found neither an error, nor a model, nor a loss among the notebook's variables: put %%gradviz above the cell and run it again; or %gradviz why x asks about x",
     "loss_lost": "The newest backward ran on a loss that has no name here: record that cell, or name a loss: %gradviz why loss.",
     "newer": "{name} is newer than this loss: %gradviz why {name} asks about it.",
     "older_error": "This error is older than the last one, {kind}, none of autograd's.",

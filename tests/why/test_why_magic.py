@@ -587,6 +587,16 @@ def test_nothing_to_explain_says_so(shell: InteractiveShell) -> None:
     assert "found neither an error, nor a model, nor a loss" in captured.stdout + captured.stderr
 
 
+@pytest.mark.parametrize("mark", ["", "%%gradviz\n"])
+def test_a_gradient_that_the_failing_line_changes_is_asked_about(
+    shell: InteractiveShell, mark: str
+) -> None:
+    """``*=`` reads what it writes."""
+    shown(shell, f"{mark}w = a * 2\nw.sum().backward()\nw.grad *= 0.5")
+    (told,) = shown(shell, "%gradviz why")
+    assert told.startswith("w.grad is None: w is a result, and .grad is kept on leaves only.")
+
+
 def test_asking_keeps_nothing_of_the_error_alive(shell: InteractiveShell) -> None:
     shown(shell, "%%gradviz\ndef fail():\n    big = a.exp()\n    big.requires_grad_(False)\nfail()")
     error: Any = sys.last_value

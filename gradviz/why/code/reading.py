@@ -110,12 +110,16 @@ def looks(tree: ast.AST, attributes: tuple[str, ...] = LOOKS) -> list[tuple[str,
         >>> words = ast.parse("print(w.grad, net.a.requires_grad)")
         >>> [(attribute, ast.unparse(word)) for attribute, word in looks(words)]
         [('grad', 'w'), ('requires_grad', 'net.a')]
+        >>> [attribute for attribute, _ in looks(ast.parse("w.grad *= 2; w.grad = None"))]
+        ['grad']
     """
+    nodes = list(_outside_functions(tree))
+    read_and_written = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
     return [
         (node.attr, node.value)
-        for node in _outside_functions(tree)
+        for node in nodes
         if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
+        and (isinstance(node.ctx, ast.Load) or node in read_and_written)
         and node.attr in attributes
     ]
 
