@@ -21,10 +21,11 @@ from gradviz.recording import Recording
 from gradviz.watch import torch_private
 from gradviz.watch.stack import is_library
 from gradviz.why.answering.answer import explain_error
-from gradviz.why.answering.bare import Bare, explain_bare, models_at_work
+from gradviz.why.answering.bare import Bare, explain_bare
 from gradviz.why.answering.entry import explain
 from gradviz.why.code.reading import are_values, is_state, looks, value_of, with_parts
 from gradviz.why.evidence.messages import cause_of, read_error
+from gradviz.why.question.at_work import models_at_work
 from gradviz.why.question.failing import traced
 from gradviz.why.question.subjects import held_by, is_whole, names_of, parameters_of
 from gradviz.why.shown.explanation import Explanation
