@@ -22,7 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import gradviz as gv
 from benchmarks.common import conditions, spread, table
-from gradviz.live.filled import fill_in
+from gradviz.live.filling import fill_in
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))

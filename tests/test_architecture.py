@@ -325,6 +325,39 @@ def reads_of_torch(module: ast.Module, allowed: set[str]) -> set[str]:
     return found
 
 
+BESIDE = ("benchmarks", "course", "deploy", "frontend", "gallery", "packaging", "tests")
+
+
+def imports_of_the_package(folder: str) -> list[tuple[str, str, str]]:
+    """What the programs of a folder import from the package: (file, module, name)."""
+    return [
+        (f"{path.relative_to(PACKAGE.parent)}:{node.lineno}", node.module, alias.name)
+        for path in sorted((PACKAGE.parent / folder).rglob("*.py"))
+        if "node_modules" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("gradviz.")
+        for alias in node.names
+    ]
+
+
+def is_there(module: str, name: str) -> bool:
+    return hasattr(importlib.import_module(module), name) or f"{module}.{name}" in {
+        f"gradviz.{known}" for known in MODULES
+    }
+
+
+@pytest.mark.parametrize("folder", BESIDE)
+def test_what_stands_beside_the_package_finds_what_it_imports(folder: str) -> None:
+    """Also programs that no test runs."""
+    lost = [where for where, *what in imports_of_the_package(folder) if not is_there(*what)]
+    assert not lost
+
+
+def test_an_import_that_nothing_answers_is_found() -> None:
+    assert is_there("gradviz.live.filling", "fill_in")
+    assert not is_there("gradviz.live.filled", "fill_in")
+
+
 @pytest.mark.parametrize("module", sorted(MODULES.keys() - {"watch.torch_private"}))
 def test_what_differs_between_versions_of_torch_is_read_in_one_file(module: str) -> None:
     """Also where it is read through public names: the code behind a function, a frame's variables,
