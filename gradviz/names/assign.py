@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.records import Former, Frame, Source
 from gradviz.graph.sites import CHECKPOINT, REPLACED
 from gradviz.names import callers, resolve
+from gradviz.names.direct import is_written_call
 from gradviz.names.frames import frame_of
 from gradviz.names.held import Variables
 from gradviz.names.located import Located, pairs_of
@@ -209,7 +210,7 @@ class Names:
         if named is None:
             return None, None
         place = self._located.place(*run.site[:2])
-        is_written = run.direct and resolve.is_written_call(place)
+        is_written = run.direct and is_written_call(place)
         code = place.text(place.node) if is_written else None
         source_code = named.code if is_written else None
         off, decorated = self._switch(run.site) or (None, None)
