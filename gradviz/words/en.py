@@ -913,7 +913,7 @@ ZERO_PHRASE = {
     "came_as_zeros": "only zeros came of what {node} sent",
     "adds_up": "what reaches it adds up to 0",
     # which node made them
-    "parts_cancel": "{parts:few} arrive there, and cancel exactly: the loss does not depend on {it}.",
+    "parts_cancel": "{parts:few} arrive there, and cancel exactly: at these values the loss does not change with {it}.",
     "empty": "What it sent on is empty: no element of the batch took this way.",
     "flat": "There its slope is 0: all that arrived met a flat part.",
     "module_hook": "A backward hook of that module returned zeros in place of what arrived.",
@@ -948,7 +948,7 @@ ZERO_PHRASE = {
     "mend_softmax_of_one": "sigmoid for one output with binary_cross_entropy, or as many outputs as classes; or softmax over another dim.",
     "mend_saturated": "smaller inputs (scale or normalise them, smaller weights), or a loss that takes the raw scores.",
     "mend_padding": "another padding_idx, or inputs that are not all padding.",
-    "ways_cancel": "{it} enters the loss on several ways, and what comes back on them cancels exactly: the loss does not depend on it.",
+    "ways_cancel": "{it} enters the loss on several ways, and what comes back on them cancels exactly: at these values the loss does not change with it.",
     "mend_cancels": "if one of these ways is to be a fixed value (a target, a sample): detach() it there, and the other way has its gradient.",
     "cancels_there": "What arrived there was not zero, and its parts cancel exactly.",
     "times": "What arrived there was not zero; times {factors:few} it is 0.",
@@ -1390,6 +1390,11 @@ ZERO: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: {code} made zeros of them after the backward.",
         why="backward had stored {stored:values}.",
         mend="a bound, or a factor, above 0 there.",
+    ),
+    (Cause.ZERO_GRADIENT, "begun_with_zeros"): Answer(
+        verdict="{symptom}: backward began with a gradient of zeros.",
+        why="the chain rule multiplies what backward begins with, and {code} gives it zeros.",
+        mend="begin with ones there; of a loss that is one number backward() does so by itself.",
     ),
     (Cause.ZERO_GRADIENT, "zero"): Answer(
         verdict="{grad} is {zeros}.",

@@ -194,6 +194,17 @@ loss.backward()
     ("xs[i] = ", "x = self.units[i](x)", "xs[i] = self.units[i](x)"),
 )
 fix(
+    "zero_gradient/begun_with_zeros",
+    "w",
+    "w.grad.any()",
+    """
+w = torch.ones(3, requires_grad=True)
+out = w * 2
+out.backward(torch.zeros(3))
+""",
+    ("begin with ones there", "torch.zeros(3)", "torch.ones(3)"),
+)
+fix(
     "zero_gradient/both_zero",
     "a, b",
     "b.grad.any()",

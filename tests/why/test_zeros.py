@@ -225,3 +225,47 @@ def test_a_way_that_no_element_took_is_empty() -> None:
     told = rec.explain(expert, loss)
     assert "Addmm" not in told.verdict, told
     assert "is empty: no element of the batch took this way" in told.why
+
+
+BEGUN = "backward began with a gradient of zeros"
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_backward_that_begins_with_zeros(times: int) -> None:
+    """Also in several backwards, whose gradients are larger than what is read."""
+    model = nn.Sequential(nn.Linear(40, 80), nn.ReLU(), nn.Linear(80, 40))
+    with gv.record() as rec:
+        for _ in range(times):
+            result = model(torch.randn(16, 40))
+            result.backward(torch.zeros_like(result))
+    told = rec.explain(model)
+    assert told.cause == "zero_gradient"
+    assert BEGUN in told.verdict
+    assert "result.backward(torch.zeros_like(result))" in told.where
+
+
+def test_zeros_for_one_of_two_losses_are_not_why() -> None:
+    w = torch.ones(3, requires_grad=True)
+    with gv.record() as rec:
+        torch.autograd.backward([w.sum(), w.relu().sum()], [torch.zeros(()), torch.ones(())])
+    assert BEGUN not in str(rec.explain(w))
+
+
+def test_zeros_in_one_backward_of_two_are_not_why() -> None:
+    w = -torch.ones(3)
+    w.requires_grad_()
+    with gv.record() as rec:
+        w.relu().sum().backward()
+        w.sum().backward(torch.zeros(()))
+    told = rec.explain(w)
+    assert told.cause == "zero_gradient"
+    assert BEGUN not in str(told)
+
+
+def test_larger_zeros_do_not_cancel() -> None:
+    """What is shown by its shape alone was measured by its norm."""
+    w = nn.Parameter(-torch.ones(32, 16))
+    with gv.record() as rec:
+        for _ in range(3):
+            (w.relu() ** 2).sum().backward()
+    assert "cancel" not in str(rec.explain(w))

@@ -187,6 +187,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, HERE, has_gradient.leftover, frozen_or_never_tracked.not_tracked),
     Rule(GRADIENT, ZERO, has_gradient.used_then_zeroed, has_gradient.emptied),
     Rule(GRADIENT, ZERO, Gradients.zeroed, has_gradient.emptied),
+    Rule(GRADIENT, ZERO, Gradients.zeros_from_the_start),
     Rule(GRADIENT, ZERO, Gradients.became_zeros),
     Rule(GRADIENT, ZERO, Gradients.stopped),
     Rule(GRADIENT, ZERO, Gradients.cancels),

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import zip_longest
 
 from gradviz.graph.preview import only_zeros, unread
-from gradviz.graph.records import Call, Edge, Node, NodeRan, Tensor
+from gradviz.graph.records import Backward, Call, Edge, Node, NodeRan, Tensor
 from gradviz.why.evidence.paths import Asked, Paths, Slot
 
 # Which slots of these nodes are factors of one product: the gradient of one is multiplied by the
@@ -461,19 +461,45 @@ class ZeroFlow(Paths):
         own_runs = [ran for _, ran in self.facts.runs_of_node.get(node_id, ())]
         if any(any(_some(ran.arrived, ran.arrived_norms)) for ran in own_runs):
             return []
-        sent = [text for text in self.last_sent_to(node_id) if text and not only_zeros(text)]
+        sent = self.last_sent_to(node_id)
         measured = not any("value" in text for text in sent)
         return sent if len(sent) > 1 and measured else []
 
-    def last_sent_to(self, node_id: int) -> list[str | None]:
-        """Return what was last sent along each edge to a node, in the order of the first time."""
+    def last_sent_to(self, node_id: int) -> list[str]:
+        """Return what was last sent along each edge to a node and is known not to be all zeros, in
+        the order of the first time."""
         runs = self.facts.runs_of_node
-        sent: dict[Slot, str | None] = {}
+        sent = dict[Slot, str]()
         for _, ran in sorted(x for n in self.senders(node_id) for x in runs.get(n, ())):
             edges = self.graph.edges_from.get(ran.node_id, ())
             indices = {e.next_index for e in edges if e.next_node_id == node_id}
-            sent |= {(ran.node_id, i): ran.sent[i] for i in indices if i < len(ran.sent)}
+            for i in (i for i in indices if i < len(ran.sent)):
+                sent.pop((ran.node_id, i), None)
+                if _sends(ran, i):
+                    sent[ran.node_id, i] = ran.sent[i] or ""
         return list(sent.values())
+
+    # --- backwards that begin with zeros ----------------------------------------------------------
+
+    def begun_with_zeros(self, asked: Asked) -> list[Call]:
+        """Return the calls of the backwards that reached a tensor, where each of them began with a
+        gradient of zeros."""
+        end = self.node_of(asked)
+        ran = self.facts.runs_of_node.get(end[0], []) if end else []
+        runs = dict.fromkeys(run.run for _, run in ran)
+        begun = [b for b in self.graph.backwards if b.run in runs]
+        if len(begun) < len(runs) or not all(map(self._brought_zeros_alone, begun)):
+            return []
+        return [self.graph.call[b.call_id] for b in begun]
+
+    def _brought_zeros_alone(self, backward: Backward) -> bool:
+        """Say whether nothing but zeros came to what a backward began at, and these were seen."""
+        at_roots = [
+            ran
+            for ran in self.facts.nodes_of_run.get(backward.run, ())
+            if ran.node_id in backward.roots
+        ]
+        return bool(at_roots) and all(ran.arrived and brought_zeros(ran) for ran in at_roots)
 
     # --- nodes that can make zeros ----------------------------------------------------------------
 

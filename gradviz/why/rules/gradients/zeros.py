@@ -51,6 +51,22 @@ class Zeros(ZeroFlow):
             code=self.words.statement(call),
         )
 
+    # --- backward began with zeros ----------------------------------------------------------------
+
+    def zeros_from_the_start(self, asked: Asked) -> Explanation | None:
+        """Tell that every backward that reached it began with a gradient of zeros."""
+        calls = self.begun_with_zeros(asked)
+        if not calls:
+            return None
+        return self.answer(
+            asked,
+            Cause.ZERO_GRADIENT,
+            "begun_with_zeros",
+            calls=calls[-1:],
+            checked=_CHECKED,
+            code=self.words.statement(calls[-1]),
+        )
+
     # --- between two nodes something else became zeros --------------------------------------------
 
     def became_zeros(self, asked: Asked) -> Explanation | None:
