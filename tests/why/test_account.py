@@ -381,3 +381,55 @@ opt.step()
     norms = [net[i].weight.grad.norm().item() for i in (12, 0)]  # type: ignore[index]
     assert (norms[0] > 1e3 * norms[1]) is told
     assert ("-fold from net.12 to net.0" in asked(program).verdict) is told
+
+
+# --- an argument that is not read -----------------------------------------------------------------
+
+READ_OUTSIDE = (
+    HEAD
+    + """
+data, y = torch.randn(8, 3), torch.randint(2, (8,))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+    def forward(self, x):
+        {first}
+        return self.fc({read})
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in (data, data + 1):
+    loss = F.cross_entropy(net({given}), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+def test_a_variable_outside_that_is_read_in_place_of_the_argument_is_told() -> None:
+    program = READ_OUTSIDE.format(first="", read="data", given="batch")
+    answer = asked(program)
+    assert answer.is_observed
+    assert "forward() (" in answer.verdict
+    assert "never reads x, which it is given: it reads data" in answer.verdict
+    assert line(program, "return self.fc") in answer.lines
+
+
+@pytest.mark.parametrize(
+    ("first", "read", "given"),
+    [
+        ("", "x", "batch"),
+        ("", "x + data", "batch"),
+        ("x = data", "x", "batch"),  # it is written first
+        ("data = torch.ones(8, 3)", "data", "batch"),  # its own variable
+        ("", "torch.ones(8, 3)", "batch"),  # it reads no tensor of the program's
+        ("", "data", "None"),  # it is given no tensor
+        ("data", "locals()['x']", "batch"),
+    ],
+)
+def test_an_argument_that_is_read_or_is_no_tensor_is_not_told(
+    first: str, read: str, given: str
+) -> None:
+    answer = asked(READ_OUTSIDE.format(first=first, read=read, given=given))
+    assert "never reads" not in str(answer)

@@ -1,5 +1,5 @@
-"""Choices that the code makes for a function and that do not come there, and defaults that choose
-where nobody did."""
+"""What the code gives to a function and that does not come there, and defaults that choose where
+nobody did."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+
 from gradviz.names.bindings import argument_of, default_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, freezes, source_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.code.reading import value_of
 from gradviz.why.question.subjects import parameters_of as parameters_of_module
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+# what may read any variable
+_READS_ALL = {"locals", "vars", "eval"}
 _METHODS = (["self"], ["cls"])
 
 
@@ -34,6 +39,11 @@ class Called(NamedTuple):
     function: ast.FunctionDef
     before: int
 
+    @property
+    def first(self) -> str | None:
+        """The parameter that the first argument of the call is."""
+        return next(iter(parameters_of(self.function)[self.before :]), None)
+
     def given(self, parameter: str) -> Any:
         """Return the expression that a parameter is in this call."""
         return argument_of(self.call, self.function, parameter, self.before)
@@ -47,6 +57,7 @@ class Called(NamedTuple):
 def arguments(case: Case) -> Iterator[Remark]:
     """Tell of arguments that have no effect, and of defaults that freeze."""
     code = _Calls(case.statements)
+    yield from _read_outside(case, code)
     yield from _not_handed_on(case, code)
     yield from _frozen_unless_told(case, code)
     yield from _would_freeze(case, code)
@@ -99,6 +110,54 @@ class _Calls:
         return []
 
 
+def _read_outside(case: Case, code: _Calls) -> Iterator[Remark]:
+    """Tell of a function that never reads the tensor which it is given first, and reads one of the
+    variables around it."""
+    given = {id(c.function): c for c in code.all if _takes_tensor(case, c)}
+    for called in given.values():
+        function, parameter = called.function, called.first
+        outside = _read_in_place_of(parameter, function, case)
+        if outside is None:
+            continue
+        file = next(file for file, node in code.functions if node is function)
+        place = source_of(file, function)
+        reading = source_of(file, statement_or_head(outside) or outside)
+        fields = {
+            "function": function.name,
+            "place": case.words.line_of(place),
+            "name": parameter,
+            "other": outside.id,
+            "statement": reading.code,
+            "at": case.words.line_of(reading),
+        }
+        yield Remark(Weight.IN_VAIN, "read_outside", fields, statements=(reading, place))
+
+
+def _read_in_place_of(
+    parameter: str | None, function: ast.FunctionDef, case: Case
+) -> ast.Name | None:
+    """Return where a function first reads a tensor of the variables around it, where it does not
+    mention a parameter of its own."""
+    names = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
+    mentioned = {n.id for n in names}
+    if parameter in mentioned or _READS_ALL & mentioned:
+        return None
+    bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    own = {*parameters_of(function), *bound}
+    outside = (n for n in names if n.id not in own and _holds_tensor(case.known.get(n.id)))
+    return next(outside, None)
+
+
+def _takes_tensor(case: Case, called: Called) -> bool:
+    """Say whether a call gives a variable that holds a tensor first."""
+    given = None if called.first is None else called.given(called.first)
+    return given is not None and _holds_tensor(value_of(given, case.known))
+
+
+def _holds_tensor(value: Any) -> bool:
+    return issubclass(type(value), torch.Tensor)
+
+
 def _not_handed_on(case: Case, code: _Calls) -> Iterator[Remark]:
     """Tell of an argument that a function is given and does not read, while it calls another one
     that has a parameter of that name, and leaves that at its default."""
@@ -108,7 +167,7 @@ def _not_handed_on(case: Case, code: _Calls) -> Iterator[Remark]:
             continue
         read = {n.id for n in ast.walk(outer) if isinstance(n, ast.Name)}
         own = [p for p in parameters_of(outer) if p not in read and inner.is_left(p)]
-        for name in own if not {"locals", "vars", "eval"} & read else ():
+        for name in own if not _READS_ALL & read else ():
             if not any(c.function is outer and not c.is_left(name) for c in code.all):
                 continue
             place = source_of(inner.file, statement_or_head(inner.call) or inner.call)
