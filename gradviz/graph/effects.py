@@ -19,6 +19,11 @@ NO_MEMORY = frozenset(
 )
 # In place, by values that no tensor gave, and with these nothing of what was there before is left.
 WIPING = frozenset("zero_ fill_ normal_ uniform_ random_ exponential_ bernoulli_".split())
+# The same, and what ``nn.init`` fills a tensor with.
+FILLING = WIPING | frozenset(
+    """trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ sparse_ orthogonal_ kaiming_uniform_
+    kaiming_normal_ xavier_uniform_ xavier_normal_""".split()
+)
 OVERWRITING = WIPING | {"copy_", "set_", "data"}
 # What multiplies two tensors, number by number.
 PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})

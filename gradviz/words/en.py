@@ -2817,6 +2817,7 @@ SMALL_PARTS = {
     "not_measured": "which node made it was not measured: not all gradients on the way were.",
     # {blame} of a factor
     "nodes_unknown": "which node does it is not known without a recording of this backward.",
+    "nodes_unmeasured": "which node does it was not measured.",
     "nodes_measured": "measured: {nodes:few}.",
     "nodes_that_ran": "at the largest step ran {nodes:few}; their gradients were not measured.",
     # {uses} of a cell
@@ -2944,6 +2945,7 @@ IN_LOSSES = {
 # what the recorded steps and losses did, where nothing is wrong by itself: why/account/
 ACCOUNT = {
     "moved": "{step} moved {parts:list}.",
+    "grad_mode_unused": "{statement} ({place}) changes nothing by itself: gradients are recorded as before. Only what stands inside of with {statement}: is computed so.",
     "not_called": "{statement} ({place}) only names the method: without parentheses it is not called.",
     "loop_name": "{statement} ({place}) only gives the variable {name} of the loop another object: what {walked} goes through stays as it was. To change that: under no_grad, {name}.copy_(…).",
     "made_in_vain": "{statement} ({place}) changes nothing: {method} is a class method that gives a new object, which is thrown away here; {of} stays as it was. If {of} is to be that one: {of} = {makes}.",
@@ -2984,6 +2986,7 @@ ACCOUNT = {
     "copied_as_before": "{code} writes {names} onto itself: no value changes by it. If it is to get the values of {others} ({place}): hand over these.",
     "written_back": "{code} writes the values of {others}, which no step moves, into {names}, which steps move, {n:once|# times}. If it was to be the other way round: change the two.",
     "left_behind": "Nothing writes {name}: it stays as it was made, while {n:once|# times} {code} brought {sister} nearer to what learns. If it is to follow {source}: write the values of {source} into it there, too.",
+    "target_as_made": "No step moves {names}, and no call wrote the values of {others} into it, which is built alike and learns: it is as it was made, and {cutter} ({place}) keeps gradients off. If it is to follow {source}: {target}.load_state_dict({source}.state_dict()) before the training, and again every few steps.",
     "target": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it.",
     "target_kept_off": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it, and {cutter} ({place}) keeps gradients off.",
     "moved_by_hand": "{step}, and no optimizer, moved {parts:list}.",
@@ -3078,6 +3081,7 @@ ACCOUNT = {
     "all_left_out": "All targets in {name} are {value}, which {call} leaves out (ignore_index): its mean is one of nothing, NaN, and no sample trains anything. If {value} is a class as the others: another ignore_index.",
     "all_of_weight_zero": "{weight} is 0 for {classes:list}, and {name} holds no other class: {call} multiplies each sample by 0. If these are to count: weights above 0.",
     "rate_fallen_of_max": "The learning rate of {optimizer} is {rate} by now, and began at {first}: {schedule} was stepped {n:once|# times} ({places:list}), and with mode='max' it lowers the rate whenever what it is given does not grow. If that is a loss, which is to fall: mode='min'.",
+    "moves_hardly": "{step} moves what {optimizer} holds by {share} of its size at most: hardly anything is learnt. If it is to learn: a larger learning rate than {rate}, or larger gradients: what the loss is divided by counts.",
     "rate_small": "The learning rate of {optimizer} is {rate}: a step moves a weight by about that, or that times its gradient. If nothing seems to move: a larger one, such as 1e-3.",
     "decay_large": "Each step of {optimizer} takes {share} of every weight away, whatever its gradient is: the learning rate ({rate}) times weight_decay ({decay}). If the weights are not to vanish: a smaller weight_decay, such as 0.01.",
     "softmax_again": "{second} is given what {first} made: log_softmax of a log_softmax is the same again, and so are its gradients. One of them can go.",

@@ -3,7 +3,10 @@ torch's own numbers, and what does not stand in the program is not told."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import torch
 from test_symptom import asked
 
 HEAD = """
@@ -433,3 +436,139 @@ def test_an_argument_that_is_read_or_is_no_tensor_is_not_told(
 ) -> None:
     answer = asked(READ_OUTSIDE.format(first=first, read=read, given=given))
     assert "never reads" not in str(answer)
+
+
+# --- steps that hardly move anything --------------------------------------------------------------
+
+SMALL_STEPS = (
+    NET
+    + """
+opt = torch.optim.{optimizer}
+for i in range(3):
+    loss = {loss}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    {then}
+"""
+)
+WHOLE, DIVIDED = "F.cross_entropy(net(x), y)", "F.cross_entropy(net(x), y) / 1e6"
+
+
+def test_gradients_too_small_for_their_rate_are_told() -> None:
+    program = SMALL_STEPS.format(optimizer="SGD(net.parameters(), lr=0.1)", loss=DIVIDED, then="")
+    answer = asked(program)
+    assert answer.is_observed
+    assert "opt.step()" in answer.verdict
+    assert "of its size at most: hardly anything is learnt" in answer.verdict
+    # torch agrees
+    before: dict[str, torch.Tensor] = {}
+    exec(NET, before)
+    after: dict[str, torch.Tensor] = {}
+    exec(program, after)
+    moved = [(a - b).norm() / b.norm() for a, b in zip(*map(weights, (after, before)), strict=True)]
+    assert max(moved) < 1e-5
+
+
+def weights(names: dict[str, Any]) -> list[torch.Tensor]:
+    return [p.detach() for p in names["net"].parameters()]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "loss", "then"),
+    [
+        ("SGD(net.parameters(), lr=0.1)", WHOLE, ""),
+        ("SGD(net.parameters(), lr=1e5)", DIVIDED, ""),
+        ("Adam(net.parameters(), lr=0.1)", DIVIDED, ""),  # divides gradients by their size
+        # it has learnt by then
+        ("SGD(net.parameters(), lr=0.1)", WHOLE + " * (1 if i == 0 else 1e-9)", ""),
+        ("SGD(net.parameters(), lr=0.1)", WHOLE, "opt.param_groups[0]['lr'] = 1e-9"),
+    ],
+)
+def test_steps_that_move_something_are_not_told(optimizer: str, loss: str, then: str) -> None:
+    answer = asked(SMALL_STEPS.format(optimizer=optimizer, loss=loss, then=then))
+    assert "hardly anything is learnt" not in str(answer)
+
+
+# --- a context that nothing enters, a target that nothing updates ---------------------------------
+
+
+@pytest.mark.parametrize("context", ["torch.no_grad()", "torch.inference_mode()"])
+def test_a_grad_mode_that_nothing_enters_is_told(context: str) -> None:
+    program = NET + f"F.cross_entropy(net(x), y).backward()\nopt.step()\n{context}\nout = net(x)\n"
+    assert f"{context} (" in (told := str(asked(program)).replace("\n", " "))
+    assert "changes nothing by itself" in told
+
+
+def test_a_grad_mode_that_is_entered_or_called_for_good_is_not_told() -> None:
+    program = NET + "F.cross_entropy(net(x), y).backward()\nopt.step()\n"
+    program += "with torch.no_grad():\n    out = net(x)\ntorch.set_grad_enabled(True)\n"
+    assert "changes nothing by itself" not in str(asked(program))
+
+
+TARGET = (
+    HEAD
+    + """
+def build():
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, {n}))
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+target = {target}
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    {update}
+    x = torch.randn(8, 3)
+    with torch.no_grad():
+        y = 1 + 0.9 * target(x).max(1, keepdim=True)[0]
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+)
+AS_MADE = "nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))"
+
+
+def test_a_target_that_nothing_writes_is_told() -> None:
+    answer = asked(TARGET.format(target=AS_MADE, n=1, update="pass"))
+    told = str(answer).replace("\n", " ")
+    assert "it is as it was made" in told
+    assert "target.load_state_dict(net.state_dict()) before the training" in told
+
+
+@pytest.mark.parametrize(
+    ("target", "n", "update"),
+    [
+        (AS_MADE, 1, "target.load_state_dict(net.state_dict())"),
+        (
+            AS_MADE,
+            1,
+            "[t.data.lerp_(p.data, 0.1) for t, p in zip(target.parameters(), net.parameters())]",
+        ),
+        ("__import__('copy').deepcopy(net)", 1, "pass"),
+        ("build()", 2, "pass"),  # built otherwise
+    ],
+)
+def test_a_target_that_follows_or_is_another_network_is_not_told(
+    target: str, n: int, update: str
+) -> None:
+    assert "as it was made" not in str(asked(TARGET.format(target=target, n=n, update=update)))
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_column_and_a_row_that_both_have_a_history_are_told_in_a_loss() -> None:
+    """Torch warns of it."""
+    program = (
+        NET
+        + """
+q = net(x).gather(1, y.unsqueeze(1))
+loss = F.mse_loss(q, net(x + 1).max(1)[0])
+loss.backward()
+opt.step()
+"""
+    )
+    told = str(asked(program)).replace("\n", " ")
+    assert "that gives [8, 8]" in told
+    difference = program.replace(
+        "F.mse_loss(q, net(x + 1).max(1)[0])", "(q - net(x + 1).max(1)[0]).sum()"
+    )
+    assert "that gives [8, 8]" not in str(asked(difference)).replace("\n", " ")

@@ -44,6 +44,7 @@ from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
+from gradviz.why.account.small_steps import small_steps
 from gradviz.why.account.spread import spread_predictions
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
@@ -151,6 +152,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from frozen_scaled(case)
     yield from rates(case)
     yield from settings(case)
+    yield from small_steps(case)
     yield from loss_values(case)
     yield from falling(case)
     yield from own_backwards(case.facts, words, case.statements)

@@ -22,6 +22,8 @@ from gradviz.words.words import Words
 
 # methods that do nothing where they are only named
 _TO_BE_CALLED = {"backward", "step", "zero_grad", "eval", "train", "detach_", "requires_grad_"}
+# contexts that switch the recording of gradients, as a statement makes them
+_GRAD_MODES = {f"torch.{name}" for name in ("no_grad", "enable_grad", "inference_mode")}
 # class methods that change nothing, and give a new object
 _MAKES_ANEW = {"from_pretrained"}
 # methods that give a new tensor, and have a twin that writes in place
@@ -53,6 +55,7 @@ class Code:
     def remarks(self) -> Iterator[Remark]:
         """Yield what is to be told of it."""
         yield from self.not_called()
+        yield from self.grad_mode_unused()
         yield from self.backward_of_a_module()
         yield from self.one_layer_repeated()
         yield from self.made_in_vain()
@@ -65,6 +68,14 @@ class Code:
             value = node.value
             if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED:
                 yield self._of_code("not_called", source_of(file, node))
+
+    def grad_mode_unused(self) -> Iterator[Remark]:
+        """Tell of statements that make a context which switches gradients off or on, and do not
+        enter it."""
+        for file, node in self.statements.nodes(ast.Expr):
+            call = node.value
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in _GRAD_MODES:
+                yield self._of_code("grad_mode_unused", source_of(file, node))
 
     def backward_of_a_module(self) -> Iterator[Remark]:
         """Tell of modules whose class has a backward as a custom Function has, which nothing

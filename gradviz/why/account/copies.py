@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gradviz.graph.copies import Copied, copied
+from gradviz.graph.effects import FILLING
 from gradviz.graph.facts import Facts, How, grouped
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Cut
@@ -62,6 +63,7 @@ class Copies:
         yield from self._written_back(all_of)
         yield from self._forgotten(list(last.values()))
         yield from map(self._as_target, last.values())
+        yield from self._as_made({c.into for c in all_of})
 
     def _forgotten(self, taken: Sequence[list[Copied]]) -> Iterator[Remark]:
         """Tell of a network that is called as one is that the code writes again and again, is built
@@ -213,6 +215,43 @@ class Copies:
         key = "target" if cut is None else "target_kept_off"
         weight = Weight.ORDINARY if cut is None else Weight.NOTABLE
         return Remark(weight, key, fields, (every[-1].call,), into)
+
+    def _as_made(self, written: Set[int | None]) -> Iterator[Remark]:
+        """Tell of a network whose values a loss holds without a gradient, that was built like one
+        that learns, and that nothing has written since it was made.
+
+        Args:
+            written: the objects that were given the values of others.
+        """
+        modules = self.facts.graph.modules
+        of = {m.name: [p.object_id for p in m.parameters] for m in modules}
+        learning = [m for m in modules if not self.trained.isdisjoint(_known(of[m.name]))]
+        for target in modules:
+            own = _known(of[target.name])
+            still = own and own.isdisjoint(self.trained | written) and self._was_just_made(own)
+            cut = self._kept_off_by(own) if still else None
+            alike = (m for m in learning if (m.kind, m.children) == (target.kind, target.children))
+            shapes = self._shapes(of[target.name])
+            source = next((m for m in alike if self._shapes(of[m.name]) == shapes), None)
+            if cut is None or source is None:
+                continue
+            fields = {
+                "names": self.names(own),
+                "others": self.names(_known(of[source.name])),
+                "cutter": reason_of(cut),
+                "place": self._place(cut),
+                "source": source.name,
+                "target": target.name,
+            }
+            call = self.facts.graph.call[cut.call_id]
+            yield Remark(Weight.NOTABLE, "target_as_made", fields, (call,), own)
+
+    def _was_just_made(self, objects: Set[int]) -> bool:
+        """Say whether the recording saw some parameters being filled with their first numbers, and
+        no other write into them."""
+        writes = [e for i in objects for e in self.facts.writes_by_object.get(i, ())]
+        functions = {self.facts.graph.call[e.call_id].function for e in writes}
+        return bool(functions) and functions <= FILLING
 
     def _place(self, cut: Cut) -> str:
         """Say where a cut is: where gradients were switched off, or at its call."""

@@ -146,14 +146,17 @@ class Forward:
         return False
 
     def _column_and_row(self, call: Call) -> int:
-        """Return how many numbers a call is given as a column, and as a row besides of which one
-        is no prediction; 0 where it is given others, or the code made the column on purpose."""
+        """Return how many numbers a call is given as a column, and as a row besides, of which one
+        is no prediction where the call is no loss; 0 where it is given others, or the code made the
+        column on purpose."""
         given = [self.graph.tensor[i] for i in call.inputs]
         shapes = {t.shape for t in given}
         n = max((shape[0] for shape in shapes if shape), default=0)
         on_purpose = any(map(self._is_made_a_column, given))
         alike = len(given) != 2 or shapes != {(n,), (n, 1)} or on_purpose
-        return 0 if alike or all(t.requires_grad for t in given) else n
+        # of two results a difference may be meant so; a loss of prediction and target is not
+        by_choice = call.function not in ELEMENTWISE_LOSSES and all(t.requires_grad for t in given)
+        return 0 if alike or by_choice else n
 
     def _is_made_a_column(self, tensor: Tensor) -> bool:
         """Say whether the call that made a tensor gave it a dimension more, or others an order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gradviz.graph.effects import FILLING
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.records import Call, Wrote
 from gradviz.graph.training import Did, Moment, Training, line_of
@@ -13,11 +14,6 @@ from gradviz.words.words import Words
 
 # what gives a tensor values of which the old ones are no part, from another tensor or from none
 _COPIES = {"copy_", "set_", "data"}
-_FILLS = {
-    *("normal_", "uniform_", "zero_", "fill_", "random_", "trunc_normal_", "exponential_"),
-    *("constant_", "ones_", "zeros_", "eye_", "kaiming_uniform_", "kaiming_normal_"),
-    *("xavier_uniform_", "xavier_normal_", "orthogonal_"),
-}
 _TIMES = 2  # that a step was undone, at least
 _SHARE = 0.5  # of the steps, from which on it is a habit: a restart for each fold is meant
 
@@ -46,7 +42,7 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
             "n": times,
             "step": words.at(step),
         }
-        key = "undone_fill" if call.function in _FILLS else "undone_copy"
+        key = "undone_fill" if call.function in FILLING else "undone_copy"
         yield Remark(Weight.IN_VAIN, key, fields, (call,), leaves)
 
 
@@ -85,7 +81,7 @@ def _between(moments: list[Moment]) -> Iterator[tuple[Call, Call]]:
 def _is_from_before(facts: Facts, call: Call, writes: Mapping[int, Wrote], step: Call) -> bool:
     """Say whether a call gave values that owe nothing to a step: new ones, or those of a tensor
     that was there before it."""
-    if call.function in _FILLS:
+    if call.function in FILLING:
         return True
     if call.function not in _COPIES:
         return False

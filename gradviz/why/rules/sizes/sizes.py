@@ -199,6 +199,8 @@ class Sizes(Measured):
         measured = self.factors_by_name(towards)
         means = {n: sum(measured[n]) / len(measured[n]) for n in names if n in measured}
         if not means:
+            if not names:
+                return say("small.nodes_unmeasured")
             return say("small.nodes_that_ran", nodes=names)
         largest_first = sorted(means, key=lambda n: -abs(means[n]))
         factors = [f"{n} ×{number(math.exp(means[n]))}" for n in largest_first]
