@@ -572,3 +572,34 @@ opt.step()
         "F.mse_loss(q, net(x + 1).max(1)[0])", "(q - net(x + 1).max(1)[0]).sum()"
     )
     assert "that gives [8, 8]" not in str(asked(difference)).replace("\n", " ")
+
+
+# --- a model for every row of steps ---------------------------------------------------------------
+
+EACH = (
+    HEAD
+    + """
+x, y = torch.randn(8, 3), torch.randint(2, (8,))
+{before}
+for epoch in range(4):
+    {within}
+    for i in range({steps}):
+        loss = F.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+)
+MADE = "net = nn.Linear(3, 2); opt = torch.optim.SGD(net.parameters(), lr=0.1)"
+
+
+def test_a_model_that_a_loop_makes_anew_is_told_as_what_may_be_meant() -> None:
+    answer = asked(EACH.format(before="", within=MADE, steps=3))
+    assert answer.is_observed
+    assert "anew 4 times" in answer.verdict
+    assert "moved each 3 times" in answer.verdict
+    assert "For folds or seeds that is meant" in answer.verdict
+
+
+def test_a_model_that_is_made_once_is_not_told() -> None:
+    assert "anew" not in str(asked(EACH.format(before=MADE, within="pass", steps=3)))

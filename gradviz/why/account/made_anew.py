@@ -54,6 +54,7 @@ def made_anew(
     steps = _uses(training)
     models = [*_models(facts, words, steps)]
     yield from models or _optimizers(words, steps, statements)
+    yield from _models_of_loops(facts, words, steps)
 
 
 def _uses(training: Training) -> dict[object, list[Use]]:
@@ -87,6 +88,38 @@ def _models(facts: Facts, words: Words, steps: dict[object, list[Use]]) -> Itera
         key = "leaf_anew" if objects.isdisjoint(facts.of_modules) else "model_anew"
         if not _is_sought(facts, step, steps, objects):
             yield Remark(Weight.WEIGHTY, key, fields, (), objects, (made,))
+
+
+def _models_of_loops(
+    facts: Facts, words: Words, steps: dict[object, list[Use]]
+) -> Iterator[Remark]:
+    """Tell of models that are made anew for every row of several steps."""
+    for every in steps.values():
+        rows = _rows_apart(facts, every)
+        made = _made_by(facts, rows[-1], rows[-2]) if len(rows) >= _STEPS else None
+        objects = frozenset(rows[-1]) if rows else frozenset()
+        if made is None or objects.isdisjoint(facts.of_modules):
+            continue
+        fields = {
+            "code": words.source(made),
+            "n": len(rows),
+            "step": words.at(every[-1].step),
+            "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
+            "times": len({use.run for use in every if use.leaf == rows[-1][0]}),
+        }
+        yield Remark(Weight.NOTABLE, "model_anew_in_loop", fields, (), objects, (made,))
+
+
+def _rows_apart(facts: Facts, uses: Sequence[Use]) -> list[list[int]]:
+    """Return the leaves that the steps of one place moved, those of one model together; nothing
+    unless all models have the same shapes, and steps of their own, several each."""
+    runs = grouped((use.leaf, use.run) for use in uses)
+    models = grouped((tuple(own), leaf) for leaf, own in runs.items())
+    steps = [run for own in models for run in own]
+    rows = [*models.values()]
+    shapes = {tuple(facts.latest_state[i].shape or () for i in row) for row in rows}
+    each_apart = len(set(steps)) == len(steps) and min(map(len, models), default=0) >= _STEPS
+    return rows if each_apart and len(shapes) == 1 else []
 
 
 def _is_sought(
