@@ -603,3 +603,70 @@ def test_a_model_that_a_loop_makes_anew_is_told_as_what_may_be_meant() -> None:
 
 def test_a_model_that_is_made_once_is_not_told() -> None:
     assert "anew" not in str(asked(EACH.format(before=MADE, within="pass", steps=3)))
+
+
+# --- a gradient that is reversed by nothing, or not at all ----------------------------------------
+
+REVERSED = (
+    HEAD
+    + """
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.scale = scale
+        return x.view_as(x)
+    @staticmethod
+    def backward(ctx, grad):
+        return -ctx.scale * grad, None
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features, self.head = nn.Linear(3, 4), nn.Linear(4, 2)
+    def forward(self, x, scale, reverse=False):
+        h = made = self.features(x)
+        if reverse:
+            h = Reverse.apply(h, scale)
+        return self.head(h), made
+
+net, x, y = Net(), torch.randn(8, 3), torch.randint(2, (8,))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(4):
+    out, h = net({given})
+    loss = F.cross_entropy(out, y) + 0.1 * h.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+def test_a_function_that_multiplies_by_zero_in_each_backward_is_told() -> None:
+    answer = asked(program := REVERSED.format(given="x, i // 9, True"))
+    assert answer.is_observed
+    assert "Reverse's backward" in answer.verdict
+    assert "multiplied by 0 what arrived, in all 4 runs" in answer.verdict
+    assert line(program, "Reverse.apply(h") in answer.lines
+
+
+def test_a_function_that_a_default_leaves_out_is_told() -> None:
+    answer = asked(program := REVERSED.format(given="x, 1.0"))
+    assert answer.is_observed
+    assert "Reverse never ran: Reverse.apply(h, scale)" in answer.verdict
+    assert "reverse=True there" in answer.verdict
+    assert line(program, "out, h = net(") in answer.lines
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "x, i / 4, True",  # it ramps up
+        "x, 1.0, i > 2",  # a call chose
+        "x, 1.0, False",  # so did this one
+        "x, 1.0, reverse=False",
+    ],
+)
+def test_a_function_that_runs_or_is_left_out_by_choice_is_not_told(given: str) -> None:
+    told = str(asked(REVERSED.format(given=given)))
+    assert "multiplied by 0" not in told
+    assert "never ran" not in told

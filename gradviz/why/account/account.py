@@ -22,6 +22,7 @@ from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.frozen_beside import frozen_beside
+from gradviz.why.account.functions_left_out import functions_left_out
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.layer_settings import layer_settings
@@ -120,6 +121,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
     yield from arguments(case)
+    yield from functions_left_out(case)
     yield from used_up(words, case.statements)
     yield from beside_the_optimizer(case)
     yield from schedules_elsewhere(case)

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradviz.names.bindings import argument_of, default_of, parameters_of, scope_of
+from gradviz.names.bindings import default_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, statement_or_head
-from gradviz.names.statements import Statements, freezes, source_of
+from gradviz.names.statements import freezes, source_of
+from gradviz.why.account.called_functions import (
+    Called,
+    Calls,
+    constant_default,
+    left_by_all,
+    test_around,
+)
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.reading import value_of
 from gradviz.why.question.subjects import parameters_of as parameters_of_module
@@ -21,96 +28,18 @@ if TYPE_CHECKING:
 
 # what may read any variable
 _READS_ALL = {"locals", "vars", "eval"}
-_METHODS = (["self"], ["cls"])
-
-
-class Called(NamedTuple):
-    """A call of a function of the program's.
-
-    Attributes:
-        file: where the call stands.
-        call: its node.
-        function: the node of the function.
-        before: how many parameters stand before the call's arguments: ``self``.
-    """
-
-    file: Any
-    call: ast.Call
-    function: ast.FunctionDef
-    before: int
-
-    @property
-    def first(self) -> str | None:
-        """The parameter that the first argument of the call is."""
-        return next(iter(parameters_of(self.function)[self.before :]), None)
-
-    def given(self, parameter: str) -> Any:
-        """Return the expression that a parameter is in this call."""
-        return argument_of(self.call, self.function, parameter, self.before)
-
-    def is_left(self, parameter: str) -> bool:
-        """Say whether this call leaves a parameter at its default."""
-        default = default_of(self.function, parameter)
-        return default is not None and self.given(parameter) is default
 
 
 def arguments(case: Case) -> Iterator[Remark]:
     """Tell of arguments that have no effect, and of defaults that freeze."""
-    code = _Calls(case.statements)
+    code = Calls(case.statements)
     yield from _read_outside(case, code)
     yield from _not_handed_on(case, code)
     yield from _frozen_unless_told(case, code)
     yield from _would_freeze(case, code)
 
 
-class _Calls:
-    """The calls of the program's own functions, as far as the text tells."""
-
-    def __init__(self, statements: Statements) -> None:
-        self.statements = statements
-        self.functions = [*statements.nodes(ast.FunctionDef)]
-        self.classes = {n.name: n for _, n in statements.nodes(ast.ClassDef)}
-        self.all = [
-            Called(file, call, *known)
-            for file, call in statements.nodes(ast.Call)
-            for known in self._of(call)
-        ]
-
-    def _of(self, call: ast.Call) -> Iterator[tuple[ast.FunctionDef, int]]:
-        """Yield the functions that a call may be of, each with how many parameters stand before
-        the call's arguments: one of that name, the constructor of a class, or the forward of what
-        the called name is given."""
-        name = callee_of(call.func) or ""
-        if name.startswith("__") or name == "forward":
-            return
-        if name in self.classes:
-            yield from ((init, 1) for init in self.method(name, "__init__"))
-            return
-        for _, function in self.functions:
-            if function.name == name:
-                yield function, int(parameters_of(function)[:1] in _METHODS)
-        made = [*self.statements.binds(name), *self.statements.sets(name)]
-        values = (node.value for _, node in made if isinstance(node.value, ast.Call))
-        for kind in {callee_of(value.func) or "" for value in values}:
-            yield from ((forward, 1) for forward in self.method(kind, "forward"))
-
-    def method(self, kind: str, name: str) -> list[ast.FunctionDef]:
-        """Return a method of a class of the program's, or of the class from which that is made."""
-        seen = set[str]()
-        todo = [kind]
-        while todo:
-            node = self.classes.get(one := todo.pop(0))
-            if node is None or one in seen:  # a base may have its own name, in another package
-                continue
-            seen.add(one)
-            own = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
-            if own:
-                return own
-            todo += [callee_of(base) or "" for base in node.bases]
-        return []
-
-
-def _read_outside(case: Case, code: _Calls) -> Iterator[Remark]:
+def _read_outside(case: Case, code: Calls) -> Iterator[Remark]:
     """Tell of a function that never reads the tensor which it is given first, and reads one of the
     variables around it."""
     given = {id(c.function): c for c in code.all if _takes_tensor(case, c)}
@@ -158,7 +87,7 @@ def _holds_tensor(value: Any) -> bool:
     return issubclass(type(value), torch.Tensor)
 
 
-def _not_handed_on(case: Case, code: _Calls) -> Iterator[Remark]:
+def _not_handed_on(case: Case, code: Calls) -> Iterator[Remark]:
     """Tell of an argument that a function is given and does not read, while it calls another one
     that has a parameter of that name, and leaves that at its default."""
     for inner in code.all:
@@ -182,13 +111,13 @@ def _not_handed_on(case: Case, code: _Calls) -> Iterator[Remark]:
             yield Remark(Weight.IN_VAIN, "not_handed_on", fields, statements=(place,))
 
 
-def _frozen_unless_told(case: Case, code: _Calls) -> Iterator[Remark]:
+def _frozen_unless_told(case: Case, code: Calls) -> Iterator[Remark]:
     """Tell of a default by which a function freezes parameters, where nothing but that chose it."""
     functions = code.functions if _has_frozen(case) else []
     for file, function, statement in ((f, n, s) for f, n in functions for s in _freezing(n)):
-        test = _test_around(statement, function)
+        test = test_around(statement, function)
         calls = [c for c in code.all if c.function is function]
-        name = _left_by_all(test, function, calls) if test is not None else None
+        name = left_by_all(test, function, calls) if test is not None else None
         if name is None:
             continue
         places = [source_of(c.file, statement_or_head(c.call) or c.call) for c in calls]
@@ -197,21 +126,12 @@ def _frozen_unless_told(case: Case, code: _Calls) -> Iterator[Remark]:
             "place": case.words.line_of(source_of(file, statement)),
             "test": ast.unparse(test),
             "name": name,
-            "default": str(_constant(function, name)),
-            "other": str(not _constant(function, name)),
+            "default": str(constant_default(function, name)),
+            "other": str(not constant_default(function, name)),
             "calls": [f"{ast.unparse(c.call.func)}(…)" for c in calls],
             "at": [case.words.line_of(p) for p in places],
         }
         yield Remark(Weight.WEIGHTY, "frozen_unless_told", fields, statements=(*places,))
-
-
-def _left_by_all(test: ast.expr, function: ast.FunctionDef, calls: list[Called]) -> str | None:
-    """Return the one parameter of a function on which a condition depends, where its default says
-    yes or no and every call leaves it so."""
-    names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
-    chosen = [p for p in names if isinstance(_constant(function, p), bool)]
-    is_left = len(chosen) == 1 and bool(calls) and all(c.is_left(chosen[0]) for c in calls)
-    return chosen[0] if is_left else None
 
 
 def _has_frozen(case: Case) -> bool:
@@ -227,23 +147,7 @@ def _freezing(function: ast.AST) -> Iterator[ast.stmt]:
             yield statement
 
 
-def _test_around(statement: Any, function: ast.AST) -> Any:
-    """Return the condition of the innermost if in a function that is met where a statement runs."""
-    inner, node = statement, statement.parent
-    while node is not function:
-        if isinstance(node, ast.If) and inner in node.body:
-            return node.test
-        inner, node = node, node.parent
-    return None
-
-
-def _constant(function: Any, parameter: str) -> Any:
-    """Return the default of a parameter, where that is a constant; else None."""
-    default = default_of(function, parameter)
-    return default.value if isinstance(default, ast.Constant) else None
-
-
-def _would_freeze(case: Case, code: _Calls) -> Iterator[Remark]:
+def _would_freeze(case: Case, code: Calls) -> Iterator[Remark]:
     """Tell of a method that would freeze parts of a module as its constructor was told, and that
     did not run: nothing of the module is frozen."""
     ran = {(c.co_name, c.co_firstlineno) for c in case.statements.codes}
@@ -257,7 +161,7 @@ def _would_freeze(case: Case, code: _Calls) -> Iterator[Remark]:
                 yield _not_run(case, model, method, callers, told)
 
 
-def _of_unfrozen(case: Case, code: _Calls) -> Iterator[tuple[str, ast.ClassDef]]:
+def _of_unfrozen(case: Case, code: Calls) -> Iterator[tuple[str, ast.ClassDef]]:
     """Yield the known modules of which nothing is frozen, each with the node of its class."""
     for module in case.known_modules:
         kind = code.classes.get(type(module).__name__)
@@ -298,7 +202,7 @@ class _Told(NamedTuple):
     argument: str
 
 
-def _told_to(method: ast.FunctionDef, kind: ast.ClassDef, code: _Calls) -> _Told | None:
+def _told_to(method: ast.FunctionDef, kind: ast.ClassDef, code: Calls) -> _Told | None:
     """Return the statement that makes an object with an argument which its constructor keeps as an
     attribute that a freezing method reads, with the file and that argument; None where there is
     none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from executing import Source as File
 
@@ -16,6 +16,7 @@ from gradviz.graph.training import line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.zero_flow import brought_zeros
 from gradviz.words.words import Words
 
 # what a forward is made flat or stepwise with
@@ -25,6 +26,20 @@ _FLATTENING = {"clamp", "clip", "round", "floor", "ceil", "sign", "where", "hard
 _SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 # what gives the same values
 _HANDS_ON = ("view_as", "view", "clone", "contiguous", "alias")
+
+
+class LastRun(NamedTuple):
+    """The last run of a custom Function's node.
+
+    Attributes:
+        ran: what it did.
+        node: itself.
+        call: the call that made it.
+    """
+
+    ran: NodeRan
+    node: Node
+    call: Call
 
 
 def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
@@ -37,45 +52,75 @@ def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterato
         words: what tensors and calls are called.
         statements: the code that ran.
     """
-    for ran, node, call in _last_runs(facts):
-        for file, kind in _classes_of(node, call, statements):
+    for run in _last_runs(facts):
+        for file, kind in _classes_of(run, statements):
             methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
             forward, backward = (_with_helpers(methods, name) for name in ("forward", "backward"))
-            if not forward or not backward:
-                continue
-            turned = _handed_on_unturned(forward[0], backward, ran.factor)
-            place = source_of(file, turned or _return_of(backward[-1]))
-            fields = {
-                "function": kind.name,
-                "call": words.at(call),
-                "place": words.line_of(place),
-            }
-            leaves = frozenset(leaf.object_id for leaf in facts.leaves_below(node.id))
-            change = _change(forward, backward) if ran.factor == 1 else None
-            if turned is not None:
-                read = sorted(_read_of_context(backward))
-                change = "not_reversed", {"factor": number(ran.factor or 0), "read": read}
-            weight = Weight.ORDINARY if change is None else Weight.WEIGHTY
-            key, more = change or ("own_backward", {})
-            yield Remark(weight, key, {**fields, **more}, (call,), leaves, (place,))
+            if forward and backward:
+                yield _told(facts, words, run, file, kind, forward, backward)
 
 
-def _last_runs(facts: Facts) -> Iterable[tuple[NodeRan, Node, Call]]:
+def _told(
+    facts: Facts,
+    words: Words,
+    run: LastRun,
+    file: File,
+    kind: ast.ClassDef,
+    forward: list[ast.FunctionDef],
+    backward: list[ast.FunctionDef],
+) -> Remark:
+    """Tell of one custom Function; its methods stand before those of the class that they call."""
+    factor = run.ran.factor
+    turned = _handed_on_unturned(forward[0], backward, factor)
+    place = source_of(file, turned or _return_of(backward[-1]))
+    fields = {
+        "function": kind.name,
+        "call": words.at(run.call),
+        "place": words.line_of(place),
+        "read": sorted(_read_of_context(backward)),
+        "factor": number(factor or 0),
+        "n": len(_runs_at(facts, run.call)),
+    }
+    change: tuple[str, dict[str, Any]] | None = None
+    if turned is not None:
+        change = "not_reversed", {}
+    elif _always_zeros(facts, run.call):
+        change = "times_zero", {}
+    elif factor == 1:
+        change = _change(forward, backward)
+    weight = Weight.ORDINARY if change is None else Weight.WEIGHTY
+    key, more = change or ("own_backward", {})
+    leaves = frozenset(leaf.object_id for leaf in facts.leaves_below(run.node.id))
+    return Remark(weight, key, {**fields, **more}, (run.call,), leaves, (place,))
+
+
+def _last_runs(facts: Facts) -> Iterable[LastRun]:
     """Return the last run of a custom Function's node of each line of calls."""
-    last = dict[object, tuple[NodeRan, Node, Call]]()
+    last = dict[object, LastRun]()
     for ran in facts.nodes_ran:
         node = facts.graph.node[ran.node_id]
         call = facts.graph.call.get(node.call_id)
         if node.kind is NodeKind.CUSTOM_FUNCTION and call is not None:
-            last[line_of(call) or call.id] = ran, node, call
+            last[line_of(call) or call.id] = LastRun(ran, node, call)
     return last.values()
 
 
-def _classes_of(
-    node: Node, call: Call, statements: Statements
-) -> Iterator[tuple[File, ast.ClassDef]]:
-    """Yield the classes of the program that have the name of a node's custom Function."""
-    names = (call.function.partition(".")[0], node.name.removesuffix("Backward"))
+def _runs_at(facts: Facts, call: Call) -> list[NodeRan]:
+    """Return the runs of the nodes of a custom Function that was called in one line."""
+    here = {c.id for c in facts.ordinary_calls if line_of(c) == line_of(call)}
+    nodes = {n.id for n in facts.graph.nodes if n.call_id in here | {call.id}}
+    custom = {n for n in nodes if facts.graph.node[n].kind is NodeKind.CUSTOM_FUNCTION}
+    return [ran for ran in facts.nodes_ran if ran.node_id in custom]
+
+
+def _always_zeros(facts: Facts, call: Call) -> bool:
+    """Say whether a backward multiplied by 0 whatever arrived, each time that it ran."""
+    return all(ran.factor == 0 and not brought_zeros(ran) for ran in _runs_at(facts, call))
+
+
+def _classes_of(run: LastRun, statements: Statements) -> Iterator[tuple[File, ast.ClassDef]]:
+    """Yield the classes of the program that have the name of a custom Function that ran."""
+    names = (run.call.function.partition(".")[0], run.node.name.removesuffix("Backward"))
     for file, kind in statements.nodes(ast.ClassDef):
         if kind.name in names:
             yield file, kind
