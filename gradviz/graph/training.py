@@ -18,7 +18,8 @@ from gradviz.graph.records import Accumulated, Call, Event, Tensor, Wrote
 # how optimizers write weights; nn.init does not
 STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # what changes flags only
-_FLAGS = ("requires_grad", "requires_grad_", "detach_", "retain_grad")
+_SETS_FLAG = ("requires_grad", "requires_grad_")
+_FLAGS = (*_SETS_FLAG, "detach_", "retain_grad")
 CLEARS = ("zero_", "_foreach_zero_")
 _ZERO_WRITTEN = re.compile(r"\*= ?0(\.0*)?$|\b(fill_|mul_)\(0(\.0*)?\)$")
 LEFT = 3  # backwards that are remembered to have left a gradient
@@ -72,11 +73,31 @@ class Training:
         """Yield what an event did, with the leaf."""
         if isinstance(event, Accumulated) and event.node_id in self.facts.leaf_at:
             call, leaf = self.facts.call_of_run.get(event.run), self.facts.leaf_at[event.node_id]
-            if call is not None:
+            if call is not None and not self._is_frozen_at(leaf.object_id, call):
                 onto = event.before is not None
                 yield leaf.object_id, Moment(Did.ADDED, call, event.run, onto)
         elif isinstance(event, Wrote) and event.call_id not in self.facts.backward_calls:
             yield from self._written(event, self.graph.call[event.call_id])
+
+    def _is_frozen_at(self, leaf: int, backward: Call) -> bool:
+        """Say whether a call had frozen a leaf when a backward began: then it adds nothing, though
+        a gradient arrives."""
+        row = self._switched.get(leaf, ())
+        at = bisect_right(row, backward.id, key=lambda switched: switched[0])
+        return at > 0 and not row[at - 1][1]
+
+    @cached_property
+    def _switched(self) -> dict[int, list[tuple[int, bool]]]:
+        """The calls that set the flag of a leaf, by id, in order, each with what to, by object
+        id."""
+        calls = self.graph.call
+        setting = (
+            (e.call_id, self.graph.tensor[e.after_id])
+            for e in self.facts.writes
+            if calls[e.call_id].function in _SETS_FLAG and not e.alias
+        )
+        flags = ((t.object_id, (i, t.requires_grad is not False)) for i, t in setting)
+        return grouped(flags)
 
     def _written(self, event: Wrote, call: Call) -> Iterator[tuple[int, Moment]]:
         """Yield what a write did, with the leaf."""

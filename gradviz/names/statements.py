@@ -151,6 +151,19 @@ class Statements:
         found = (code for code in self.codes if code.co_name == name)
         return {(display_name(code.co_filename), code.co_firstlineno) for code in found}
 
+    def methods_beside(self, name: str) -> set[tuple[str, int]]:
+        """Return file and first line of the functions of this name that ran, and of all methods of
+        the classes that have one of this name."""
+        classes = ((file, node) for file, node in self.nodes(ast.ClassDef))
+        methods = [
+            (display_name(file.filename), _first_line(method))
+            for file, node in classes
+            if any(isinstance(m, ast.FunctionDef) and m.name == name for m in node.body)
+            for method in node.body
+            if isinstance(method, ast.FunctionDef)
+        ]
+        return {*self.functions_called(name), *methods}
+
     def calls(self, method: str) -> list[tuple[Source, ast.Call]]:
         """Return where a method of this name is called, with the call's node."""
         return [
@@ -158,6 +171,12 @@ class Statements:
             for file, node in self.nodes(ast.Call)
             if isinstance(node.func, ast.Attribute) and node.func.attr == method
         ]
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    """Return the first line of a function as its code object has it, its decorators included."""
+    decorators = [node.lineno for node in function.decorator_list]
+    return min([function.lineno, *decorators])
 
 
 def makes_parameter(node: ast.expr) -> bool:

@@ -671,6 +671,7 @@ ENTRY = {
     "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
     "leaves_have": "{n:the only leaf|all # leaves} behind {loss}, {leaves:few}, {n:has|have} a gradient; none is None, all zeros or NaN",
     "of_another": "{names}: from {others:few}; {loss} does not use it.",
+    "frozen_for": "{names}: from {others:few}; frozen while {loss} was computed.",
     "kept": "{names}: from {others:few}; {cutter} keeps {loss} off.",
     "loss_can_send": "{loss} can send gradients to {leaves:few}",
     "loss_led_to": "the graph of {loss} leads to {leaves:few}; {reason}",
@@ -903,6 +904,7 @@ GRADIENT_PHRASE = {
     "the_leaves": "the leaves",
     "used_up": "a backward has used up the graph of {loss}",
     "saved_written": "what {node} saved was written in place, so backward() raises",
+    "saved_written_since": "what {node} saved was written in place since, so another backward() would raise",
 }
 
 # phrases of the answers about a gradient of zeros: why/rules/gradients/zeros.py
@@ -1100,6 +1102,9 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{health}{it} gets its gradient from {others:few}; {loss} does not use it.",
         mend="if {loss} is to train it too: use what is computed from it in {loss}.",
     ),
+    (Cause.HEALTHY, "frozen_for"): Answer(
+        verdict="{health}{it} gets its gradient from {others:few}; it was frozen while {loss} was computed.",
+    ),
     (Cause.HEALTHY, "copied_into"): Answer(
         verdict="{health}{it} gets no gradient from {loss}: {cutter} keeps it off, as a target is, and the code writes its values.",
     ),
@@ -1186,6 +1191,14 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: no call used {it}, but {other}, which shares its memory.",
         why="{it} is a view made under no_grad: it says requires_grad, and no gradient ever reaches it.",
         mend="read {other}.grad; or make {it} outside of no_grad.",
+    ),
+    (Cause.HEALTHY, "given"): Answer(
+        verdict="{health}{it} has the gradient that {code} gave it; no backward brought one.",
+        why=NOT_CHECKED,
+    ),
+    (Cause.HEALTHY, "given_and_used"): Answer(
+        verdict="{health}{it} was moved by the gradient that {code} gave it; no backward brought one.",
+        why=NOT_CHECKED,
     ),
     (Cause.NOT_IN_LOSS, "set_by_code"): Answer(
         verdict="{it}: .grad comes from no backward: {code} set it.",
@@ -2925,7 +2938,7 @@ IN_LOSSES = {
     "switched_on": "{names}: trainable, requires_grad was switched on ({place}).",
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
-    "values": "In a loss as a value only: {values:list}. No gradient{of} comes back through {n:it|them} to {leaves:few}. If that is wanted: {mend}",
+    "values": "In a loss as a value: {values:list}. No gradient{of} comes back that way to {leaves:few}. If that is wanted: {mend}",
     "leave_out": "leave {cutters:list} out there.",
     "data_given": "{mends:list}: .data takes numbers only.",
     "read_instead": "keep {value} in a variable, and read that in the place of {target}",

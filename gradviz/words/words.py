@@ -42,6 +42,9 @@ class Words:
         """Return what stands for a tensor in the code, or ""."""
         if label.how is How.NAMED:
             return Code(visible(label.name, self.chars))
+        if label.maker and label.maker.bookkeeping:  # a step wrote it, which is no code of its own
+            made = None if self._parameter_of(label) else label.first_maker
+            return "" if made is None or made.bookkeeping else self.code(made)
         if label.maker:
             return self.code(label.maker)
         # written since, or only handed on; a parameter is told by its module

@@ -47,7 +47,7 @@ def test_gradients_that_are_there_are_not_judged() -> None:
         (STEP + "net[2].bias.data = torch.ones(1)\n", "net.2.bias: .data was given other values"),
         (
             STEP.replace("- y", "- y + net[0](x).detach().sum()"),
-            "In a loss as a value only: net[0](x) (detach, program.py line 9).",
+            "In a loss as a value: net[0](x) (detach, program.py line 9).",
         ),
     ],
     ids=["frozen", "step_first", "replaced", "value"],
@@ -91,7 +91,7 @@ opt.step()
 
 def test_parts_of_a_loss_that_have_one_name_are_told_once() -> None:
     verdict = told(CACHE).verdict
-    assert verdict.startswith("In a loss as a value only: h (detach")
+    assert verdict.startswith("In a loss as a value: h (detach")
     assert verdict.count("mse_loss(net[2](seen), want)") == 1
 
 

@@ -45,7 +45,7 @@ REAL = {
     "q1204": "self.actor_optimizer.zero_grad() in each iteration",
     "q1205": "pass by what has requires_grad False there",
     "q1206": ".train() at the start of every epoch",
-    "q1213": "No gradient of F.mse_loss(s_f, t_f) comes back through it to student.backbone",
+    "q1213": "No gradient of F.mse_loss(s_f, t_f) comes back that way to student.backbone",
 }
 LEARNT = [*LEARN8, *LEARN9]
 each_real = pytest.mark.parametrize("question", LEARNT, ids=[q.fields["id"] for q in LEARNT])

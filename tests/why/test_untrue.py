@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import gradviz as gv
+from gradviz.graph.records import NodeRan
+from gradviz.why.evidence.zero_flow import brought_zeros
 
 HEAD = """
 import copy, torch
@@ -674,3 +676,597 @@ def test_what_was_computed_once_stands_beside_the_loop_and_not_around_it(how: st
         exec(compile(program, name, "exec"), names)
     answer = one_line(gv.explain(names["net"], error=names["error"], recording=recording))
     assert "weights = net(x).exp() was computed once" in answer
+
+
+# --- which loss, of several ------------------------------------------------------------------------
+
+TWO_LOSSES = """
+gen, disc = nn.Linear(3, 3), nn.Linear(3, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (gen, disc))
+for _ in range(3):
+    image = gen(torch.randn(8, 3))
+    disc.requires_grad_(False)
+    gen_loss = F.softplus(-disc(image)).mean()
+    disc.requires_grad_(True)
+    gen_loss.backward()
+    opt_g.step()
+    opt_g.zero_grad()
+    disc_loss = F.softplus(disc(image.detach())).mean()
+    disc_loss.backward()
+    opt_d.step()
+    opt_d.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("subjects", [(), ("gen",), ("gen", "disc")])
+def test_of_two_losses_the_one_that_a_cut_keeps_off_is_named(subjects: tuple[str, ...]) -> None:
+    answer = one_line(asked(TWO_LOSSES, *subjects))
+    assert "from gen_loss" in answer
+    assert "detach keeps disc_loss off" in answer
+
+
+TARGET = """
+actor, critic = nn.Linear(3, 2), nn.Linear(5, 1)
+target = copy.deepcopy(critic)
+opt_a, opt_c = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (actor, critic))
+for _ in range(3):
+    s, a = torch.randn(8, 3), torch.randn(8, 2)
+    with torch.no_grad():
+        y = target(torch.cat([s, actor(s)], 1))
+    critic_loss = (critic(torch.cat([s, a], 1)) - y).pow(2).mean()
+    opt_c.zero_grad()
+    critic_loss.backward()
+    opt_c.step()
+    actor_loss = -{through}(torch.cat([s, actor(s)], 1)).mean()
+    opt_a.zero_grad()
+    actor_loss.backward()
+    opt_a.step()
+    for p, t in zip(critic.parameters(), target.parameters()):
+        t.data.lerp_(p.data, 0.1)
+"""
+
+
+@pytest.mark.parametrize(("through", "kept_off"), [("critic", True), ("target", False)])
+def test_no_gradient_is_kept_off_a_target_that_a_loss_sends_one(
+    through: str, kept_off: bool
+) -> None:
+    answer = one_line(asked(TARGET.format(through=through), "actor"))
+    assert "No step moves target" in answer
+    assert ("keeps gradients off" in answer) == kept_off
+
+
+def test_a_cut_is_told_of_the_loss_that_it_stands_before() -> None:
+    answer = one_line(asked(TARGET.format(through="critic"), "target"))
+    assert "no_grad cuts it from critic_loss." in answer
+
+
+# --- frozen for a while ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("step", "moved"), [("two.backward()", "a"), ("two = 0", "a and b")])
+def test_what_was_frozen_during_a_backward_is_not_moved_by_it(step: str, moved: str) -> None:
+    program = """
+    encoder, net = nn.Linear(3, 3), nn.Linear(3, 1)
+    opt = torch.optim.SGD([*encoder.parameters(), *net.parameters()], lr=0.1)
+    for _ in range(3):
+        h = encoder(torch.randn(8, 3))
+        one, two = net(h).pow(2).mean(), net(h * 2).mean()
+        opt.zero_grad()
+        one.backward(retain_graph=True)
+        for p in encoder.parameters():
+            p.requires_grad = {flag}
+        two.backward()
+        for p in encoder.parameters():
+            p.requires_grad = True
+        opt.step()
+    """
+    frozen = one_line(asked(program.format(flag=False)))
+    assert "encoder.* by the gradient of one" in frozen
+    trained = one_line(asked(program.format(flag=True)))
+    assert "by the sum of 2 gradients of one" in trained
+    assert "encoder.* by the gradient of one" not in trained
+
+
+IN_TURNS = """
+encoder, disc = nn.Linear(3, 3), nn.Linear(3, 1)
+opt_e, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (encoder, disc))
+x = torch.randn(8, 3)
+for _ in range(3):
+    encoder.requires_grad_(False)
+    disc_loss = disc(encoder(x)).pow(2).mean()
+    opt_d.zero_grad()
+    disc_loss.backward()
+    opt_d.step()
+    encoder.requires_grad_(True)
+    {then}
+"""
+ENCODE = "loss = disc(encoder(x)).mean(); opt_e.zero_grad(); loss.backward(); opt_e.step()"
+
+
+def test_what_is_frozen_in_turns_is_trained_by_the_other_loss() -> None:
+    answer = asked(IN_TURNS.format(then=ENCODE), "encoder", "disc_loss")
+    assert answer.cause == "healthy"
+    assert "frozen while disc_loss was computed" in one_line(answer)
+    alone = asked(IN_TURNS.format(then="pass"), "encoder", "disc_loss")
+    assert alone.cause == "frozen"
+
+
+# --- a backward that masks -------------------------------------------------------------------------
+
+MASKED = """
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward((x >= -9) & (x <= 9))
+        return x.clamp(-9, 9).round()
+
+    @staticmethod
+    def backward(ctx, grad):
+        (inside,) = ctx.saved_tensors
+        return {returns}
+
+net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    x = torch.randn(8, 3)
+    for layer in net:
+        x = layer(Clip.apply(x))
+    loss = x.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(("returns", "hands_on"), [("grad * inside", False), ("grad", True)])
+def test_a_backward_that_masks_hands_nothing_on_as_it_comes(returns: str, hands_on: bool) -> None:
+    answer = one_line(asked(MASKED.format(returns=returns)))
+    assert ("hands the gradient on as it comes" in answer) == hands_on
+    assert "was not recorded" not in answer  # the first layer alone, whose input needs no gradient
+
+
+# --- what is used and made anew --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("after", "is_none"), [("pass", False), ("print(params['weight'])", True)])
+def test_what_is_computed_with_before_the_weights_are_written_is_no_snapshot(
+    after: str, is_none: bool
+) -> None:
+    program = """
+    net = nn.Linear(3, 1)
+    def loss_of(params, x):
+        return torch.func.functional_call(net, params, (x,)).pow(2).mean()
+    for _ in range(3):
+        params = {{name: p.detach() for name, p in net.named_parameters()}}
+        grads = torch.func.grad(loss_of)(params, torch.randn(8, 3))
+        with torch.no_grad():
+            for name, p in net.named_parameters():
+                p -= 0.1 * grads[name]
+        {after}
+    """
+    answer = asked(program.format(after=after), "params['weight']")
+    assert (answer.cause == "shared_snapshot") == is_none
+
+
+# --- a setting that is changed and set back --------------------------------------------------------
+
+MOMENTUM = """
+net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4{made}), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    {before}
+    opt.zero_grad()
+    net(torch.randn(8, 3)).pow(2).mean().backward()
+    {after}
+    opt.step()
+"""
+
+
+def test_statistics_that_stand_still_for_one_pass_are_not_said_to_stand_still() -> None:
+    in_turn = MOMENTUM.format(made="", before="net[1].momentum = 0.1", after="net[1].momentum = 0")
+    assert "never change" not in one_line(asked(in_turn))
+    always = MOMENTUM.format(made=", momentum=0", before="pass", after="pass")
+    assert "never change" in one_line(asked(always))
+
+
+GIVEN = "net.weight.data = torch.ones(1, 3)"
+
+
+@pytest.mark.parametrize(("before", "after"), [(GIVEN, "pass"), ("pass", GIVEN)])
+def test_values_that_were_given_back_before_a_step_are_not_odd(before: str, after: str) -> None:
+    program = f"""
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        opt.zero_grad()
+        net(torch.randn(8, 3)).pow(2).mean().backward()
+        {before}
+        opt.step()
+        {after}
+    """
+    assert (".data was given other values" in one_line(asked(program))) == (after == GIVEN)
+
+
+# --- data that a policy collected ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("switch", "is_cut"), [("no_grad", False), ("enable_grad", True)])
+def test_what_a_policy_did_without_gradients_are_no_uses_that_are_cut(
+    switch: str, is_cut: bool
+) -> None:
+    program = f"""
+    policy = nn.Linear(2, 2)
+    opt = torch.optim.SGD(policy.parameters(), lr=0.1)
+    def act(s):
+        return policy(s)
+    for _ in range(2):
+        s, seen = torch.randn(1, 2), []
+        for _ in range(3):
+            with torch.{switch}():
+                s = s + act(s).detach()
+            seen.append(s)
+        loss = act(torch.cat(seen)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("uses get a gradient" in one_line(asked(program))) == is_cut
+
+
+# --- gradients that the code computes itself -------------------------------------------------------
+
+REPTILE = """
+meta = nn.Linear(3, 1)
+opt = torch.optim.{optimizer}(meta.parameters(), lr=0.1)
+for _ in range(2):
+    for p in meta.parameters():
+        p.grad = torch.zeros_like(p)
+    learner = copy.deepcopy(meta)
+    inner = torch.optim.SGD(learner.parameters(), lr=0.1)
+    for _ in range(2):
+        loss = learner(torch.randn(8, 3)).pow(2).mean()
+        inner.zero_grad()
+        loss.backward()
+        inner.step()
+    for p, q in zip(meta.parameters(), learner.parameters()):
+        {give}
+    opt.step()
+    {end}
+"""
+
+
+@pytest.mark.parametrize("end", ["pass", "opt.zero_grad()"])
+@pytest.mark.parametrize("give", ["p.grad.add_(p.data - q.data)", "p.grad = p.data - q.data"])
+def test_a_gradient_that_the_code_computes_is_one(give: str, end: str) -> None:
+    program = REPTILE.format(optimizer="Adam", give=give, end=end)
+    for subjects in ((), ("meta",), ("meta", "loss")):
+        assert asked(program, *subjects).cause == "healthy"
+
+
+def test_zeros_that_the_code_gave_and_a_decay_moved_are_told() -> None:
+    program = REPTILE.format(optimizer="SGD", give="pass", end="pass")
+    program = program.replace("lr=0.1)\nfor", "lr=0.1, weight_decay=0.1)\nfor", 1)
+    assert "no backward brought it a gradient" in one_line(asked(program, "meta", "loss"))
+
+
+# --- what a library makes in each forward ----------------------------------------------------------
+
+
+def test_a_pruned_weight_was_not_given_another_name() -> None:
+    program = """
+    import torch.nn.utils.prune as prune
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    def fit():
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(8, 3)).pow(2).mean().backward()
+            opt.step()
+    fit()
+    prune.l1_unstructured(net[0], "weight", amount=0.3)
+    fit()
+    with torch.no_grad():
+        net(torch.randn(8, 3))
+    """
+    answer = asked(program, "net[0].weight")
+    assert answer.cause != "rebound"
+    assert answer.is_observed
+
+
+# --- a constant of a loss, and parameters that have two names --------------------------------------
+
+
+def test_a_constant_of_a_loss_is_no_loss() -> None:
+    program = """
+    net, log_scale = nn.Linear(3, 1), torch.zeros(())
+    scale = log_scale.exp()
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        loss = (net(torch.randn(8, 3)) * scale).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert asked(program, "scale").is_observed
+
+
+def test_a_parameter_with_two_names_is_reached_once() -> None:
+    program = """
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = nn.Embedding(5, 3), nn.Linear(3, 5, bias=False)
+            self.head.weight = self.embed.weight
+
+        def forward(self, x):
+            return self.head(self.embed(x))
+
+    net, other = Tied(), nn.Linear(5, 1)
+    opt = torch.optim.SGD([*net.parameters(), *other.parameters()], lr=0.1)
+    for _ in range(2):
+        loss = other(net(torch.arange(5))).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "net: 1 of 1 parameter reached" in one_line(asked(program, "net", "other", "loss"))
+
+
+# --- methods of an optimizer of the program's own --------------------------------------------------
+
+
+def test_a_first_step_stands_in_an_optimizer() -> None:
+    program = """
+    class SAM(torch.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, dict(lr=0.1))
+
+        @torch.no_grad()
+        def {name}(self):
+            for p in self.param_groups[0]["params"]:
+                p.add_(0.01 * p.grad)
+
+        def step(self):
+            pass
+
+    net = nn.Linear(3, 1)
+    opt = SAM(net.parameters())
+    for _ in range(2):
+        opt.zero_grad()
+        net(torch.randn(8, 3)).pow(2).mean().backward()
+        opt.{name}()
+    """
+    assert "and no optimizer" not in one_line(asked(program.format(name="first_step")))
+    by_hand = """
+    net = nn.Linear(3, 1)
+    for _ in range(2):
+        net.zero_grad()
+        net(torch.randn(8, 3)).pow(2).mean().backward()
+        with torch.no_grad():
+            for p in net.parameters():
+                p.add_(0.01 * p.grad)
+    """
+    assert "and no optimizer" in one_line(asked(by_hand))
+
+
+# --- what is undone, written back, drawn, overwritten or not called --------------------------------
+
+SWAPPED_BACK = """
+net = nn.Linear(3, 1)
+ema = copy.deepcopy(net)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(4):
+    opt.zero_grad()
+    net(torch.randn(8, 3)).pow(2).mean().backward()
+    opt.step()
+    with torch.no_grad():
+        for e, p in zip(ema.parameters(), net.parameters()):
+            {average}
+    saved = copy.deepcopy(net.state_dict())
+    net.load_state_dict(ema.state_dict())
+    {back}
+"""
+BY_LERP = "e.lerp_(p, 0.5)"
+
+
+@pytest.mark.parametrize("back", ["net.load_state_dict(saved)", "pass"])
+def test_weights_that_follow_a_step_do_not_undo_it(back: str) -> None:
+    answer = one_line(asked(SWAPPED_BACK.format(average=BY_LERP, back=back)))
+    assert "learnt is gone" not in answer
+    assert "If it was to be the other way round" not in answer
+    alone = one_line(asked(SWAPPED_BACK.format(average="pass", back="pass")))
+    assert "learnt is gone" in alone
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_told"),
+    [
+        ("(drawn * p.log() + (1 - drawn) * (1 - p).log()).mean()", False),
+        ("F.binary_cross_entropy(p, drawn)", False),
+        ("(drawn * other(x)).pow(2).mean() + net(x).pow(2).mean()", True),
+    ],
+)
+def test_a_draw_whose_log_probability_is_written_out_learns(loss: str, is_told: bool) -> None:
+    program = f"""
+    net, other = nn.Linear(3, 1), nn.Linear(3, 1)
+    opt = torch.optim.SGD([*net.parameters(), *other.parameters()], lr=0.1)
+    for _ in range(3):
+        x = torch.randn(8, 3)
+        p = torch.sigmoid(net(x))
+        drawn = torch.bernoulli(p)
+        loss = {loss}
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("only zeros come" in one_line(asked(program))) == is_told
+
+
+@pytest.mark.parametrize(("first_read", "is_told"), [(1, False), (9, True)])
+def test_a_loss_that_is_read_in_some_passes_is_read(first_read: int, is_told: bool) -> None:
+    program = f"""
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(3):
+        x = torch.randn(8, 3)
+        loss = net(x).abs().mean()
+        if epoch >= {first_read}:
+            print(loss.item())
+        loss = net(x).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("before anything reads it" in one_line(asked(program))) == is_told
+
+
+@pytest.mark.parametrize(("decorator", "is_told"), [("@property", False), ("", True)])
+def test_a_property_is_not_called(decorator: str, is_told: bool) -> None:
+    program = f"""
+    class Meter:
+        {decorator}
+        def step(self):
+            self.steps = getattr(self, "steps", 0) + 1
+
+    meter, net = Meter(), nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        opt.zero_grad()
+        net(torch.randn(8, 3)).pow(2).mean().backward()
+        opt.step()
+        meter.step
+    """
+    assert ("only names the method" in one_line(asked(program))) == is_told
+
+
+def test_zeros_are_what_is_known_to_be_zeros() -> None:
+    def ran(*arrived: str | None) -> NodeRan:
+        return NodeRan(0, 0, arrived, (), 0)
+
+    assert brought_zeros(ran("[0, 0]"))
+    assert not brought_zeros(ran())
+    assert not brought_zeros(ran("(9,)"))  # not read
+    assert not brought_zeros(ran("[0, 0]", "[0, 1]"))
+
+
+# --- what was so then, and is not so now -----------------------------------------------------------
+
+PRETRAINED = """
+encoder, probe = nn.Linear(3, 4), nn.Linear(4, 2)
+opt = torch.optim.SGD(encoder.parameters(), lr=0.1)
+for _ in range(3):
+    loss = encoder(torch.randn(8, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+{freeze}
+probe_opt = torch.optim.SGD(probe.parameters(), lr=0.1)
+for _ in range(3):
+    probe_loss = probe(encoder(torch.randn(8, 3)).detach()).pow(2).mean()
+    probe_opt.zero_grad()
+    probe_loss.backward()
+    probe_opt.step()
+"""
+
+
+def test_what_a_loss_reached_before_a_freeze_is_not_said_to_be_out_of_its_reach() -> None:
+    frozen = PRETRAINED.format(freeze="encoder.requires_grad_(False); opt = None")
+    assert "loss: encoder: 0 of 2" not in one_line(asked(frozen))
+    answer = one_line(asked(frozen, "encoder"))
+    assert "it was not when loss was computed" in answer
+
+
+@pytest.mark.parametrize("steps", ["opt.step()", "pass"])
+def test_a_loss_that_went_backward_with_its_graph_kept_is_no_fault(steps: str) -> None:
+    program = f"""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        loss = net(torch.randn(8, 3)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward(retain_graph=True)
+        {steps}
+    """
+    answer = asked(program, "loss")
+    assert answer.cause == "healthy"
+    assert ("another backward() would raise" in one_line(answer)) == (steps == "opt.step()")
+
+
+@pytest.mark.parametrize(
+    ("perturbed", "is_told"),
+    [("x + 0.1 * grad.sign()", False), ("x + 0.1 * grad.detach()", False), ("x + grad", True)],
+)
+def test_a_gradient_that_the_code_lets_go_of_is_no_odd_constant(
+    perturbed: str, is_told: bool
+) -> None:
+    program = f"""
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        x = torch.randn(8, 3, requires_grad=True)
+        (grad,) = torch.autograd.grad(net(x).pow(2).mean(), x)
+        loss = net({perturbed}).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("a constant in" in one_line(asked(program))) == is_told
+
+
+def test_constants_are_those_of_the_losses_that_hold_them() -> None:
+    program = """
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        x = torch.randn(8, 3, requires_grad=True)
+        first_loss = net(x).pow(2).mean()
+        opt.zero_grad()
+        first_loss.backward()
+        opt.step()
+        (grad,) = torch.autograd.grad(net(x).sum(), x)
+        penalty = (net(x) * grad).pow(2).mean()
+        opt.zero_grad()
+        penalty.backward()
+        opt.step()
+    """
+    answer = one_line(asked(program))
+    assert "a constant in penalty" in answer
+    assert "first_loss: grad" not in answer
+
+
+def test_a_leaf_without_a_name_is_not_called_by_its_step() -> None:
+    program = """
+    class Rates:
+        def __init__(self):
+            self.rates = {name: nn.Parameter(torch.tensor(1.0)) for name in ("a", "b")}
+
+    net, kept = nn.Linear(3, 1), Rates()
+    opt = torch.optim.SGD([*net.parameters(), *kept.rates.values()], lr=0.1)
+    for _ in range(2):
+        loss = (net(torch.randn(8, 3)) * kept.rates["a"] + kept.rates["b"]).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    answer = one_line(asked(program))
+    assert "moved" in answer
+    assert "moved opt.step()" not in answer
+    assert "and opt.step()" not in answer
+
+
+NORMALISED = """
+net = nn.Sequential(nn.Linear(3, 4), {layer}, nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr={rate})
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.randn(16, 3)).pow(2).mean().backward()
+    opt.step()
+opt.zero_grad()
+net(torch.randn(16, 3)).pow(2).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(("rate", "is_told"), [("0.05", False), ("1e-12", True)])
+def test_a_bias_before_a_normalisation_may_stay(rate: str, is_told: bool) -> None:
+    program = NORMALISED.format(layer="nn.BatchNorm1d(4)", rate=rate)
+    assert (asked(program, "opt").cause == "not_moved") == is_told

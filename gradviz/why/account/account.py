@@ -108,7 +108,7 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = case.words
-    stepping = case.statements.functions_called("step")
+    stepping = case.statements.methods_beside("step")
     steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(case.facts, words, steps)

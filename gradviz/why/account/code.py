@@ -63,10 +63,13 @@ class Code:
         yield from self.never_read()
 
     def not_called(self) -> Iterator[Remark]:
-        """Tell of statements that name a method and do not call it."""
+        """Tell of statements that name a method and do not call it; none where a property of the
+        program has that name."""
+        functions = (function for _, function in self.statements.nodes(ast.FunctionDef))
+        properties = {f.name for f in functions if any(map(_makes_property, f.decorator_list))}
         for file, node in self.statements.nodes(ast.Expr):
             value = node.value
-            if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED:
+            if isinstance(value, ast.Attribute) and value.attr in _TO_BE_CALLED - properties:
                 yield self._of_code("not_called", source_of(file, node))
 
     def grad_mode_unused(self) -> Iterator[Remark]:
@@ -213,6 +216,11 @@ class Code:
             fields,
             statements=(place, *(others or ())),
         )
+
+
+def _makes_property(decorator: ast.expr) -> bool:
+    """Say whether a decorator makes a property: what it is called by is read, and not called."""
+    return str(callee_of(decorator)).endswith("property")
 
 
 def _weight_of(key: str) -> Weight:

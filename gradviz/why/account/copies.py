@@ -131,12 +131,14 @@ class Copies:
         return Remark(Weight.WEIGHTY, "left_behind", fields, (every[-1].call,), frozenset(own))
 
     def _written_back(self, all_of: Sequence[Copied]) -> Iterator[Remark]:
-        """Tell of what steps move, and that is written again and again from what no step moves."""
+        """Tell of what steps move, and that is written again and again from what no step moves, and
+        that is not made of it either: slow weights, and an average, are."""
         back = [c for c in all_of if c.into in self.trained and c.sources - {c.into}]
+        following = {c.into for c in all_of if c.sources & self.trained}
         for every in grouped((line_of(c.call), c) for c in back).values():
             others = frozenset().union(*(c.sources - {c.into} for c in every))
             times = len({c.call.id for c in every if c.into == every[-1].into})
-            if times < 2 or not others.isdisjoint(self.trained):
+            if times < 2 or not others.isdisjoint(self.trained | following):
                 continue
             into = frozenset(c.into for c in every)
             fields = {
@@ -201,7 +203,7 @@ class Copies:
     def _as_target(self, every: Sequence[Copied]) -> Remark:
         """Tell of a network that no step moves, and that is given the values of one that learns."""
         into = frozenset(c.into for c in every)
-        cut = self._kept_off_by(into)
+        cut = None if self._are_reached(into) else self._kept_off_by(into)
         names = self.names(into)
         others = self.names(frozenset().union(*(c.sources - {c.into} for c in every)))
         fields = {
@@ -257,6 +259,12 @@ class Copies:
         """Say where a cut is: where gradients were switched off, or at its call."""
         call = self.facts.graph.call[cut.call_id]
         return self.words.where_off(call) or self.words.where(call)
+
+    def _are_reached(self, leaves: Set[int]) -> bool:
+        """Say whether a gradient of a loss reaches one of some leaves: an actor's goes through the
+        target to the actor."""
+        reached = (t for loss in self.facts.losses for t in self.facts.leaves_reached(loss))
+        return any(t.object_id in leaves for t in reached)
 
     def _kept_off_by(self, leaves: Set[int]) -> Cut | None:
         """Return the last cut on the way to a loss that keeps it off some leaves."""

@@ -36,7 +36,8 @@ def draws(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark
 
 def _drawn_from_tracked(facts: Facts) -> Iterator[Call]:
     """Yield the draws of tracked parameters that gradients of losses come back to, of each line the
-    last: what a straight-through estimate detaches is none."""
+    last: what a straight-through estimate detaches is none, nor what meets its own parameters
+    again, as in a log-probability that is written out."""
     tensor, met = facts.graph.tensor, facts.behind_losses
     found = {
         line_of(call) or call.id: call
@@ -44,8 +45,19 @@ def _drawn_from_tracked(facts: Facts) -> Iterator[Call]:
         if call.function in _DRAWS
         and any(tensor[i].requires_grad for i in call.inputs)
         and any((e := tensor[i].gradient_edge) and e.node_id in met for i in call.outputs)
+        and not _meets_its_parameters(facts, call)
     }
     yield from found.values()
+
+
+def _meets_its_parameters(facts: Facts, draw: Call) -> bool:
+    """Say whether a call takes what was drawn together with what is computed from what it was
+    drawn with."""
+    tensor = facts.graph.tensor
+    given = {i for i in draw.inputs if tensor[i].requires_grad}
+    readers = (c for i in draw.outputs for c in facts.calls_reading.get(i, ()))
+    beside = (i for c in readers for i in c.inputs if i not in draw.outputs)
+    return any(given & facts.ancestors([i]) for i in beside if tensor[i].requires_grad)
 
 
 def _log_probabilities_of_new_draws(

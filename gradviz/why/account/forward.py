@@ -79,13 +79,21 @@ class Forward:
 
     def not_recorded(self) -> Iterator[Remark]:
         """Tell of custom Functions that no tensor which requires grad was given: their backward
-        never runs."""
+        never runs. Where the same line was given one in another call, that is its first layer,
+        whose input needs no gradient."""
         tensor = self.graph.tensor
+        recorded = {
+            line_of(call)
+            for call in self.facts.ordinary_calls
+            if call.function.endswith(_APPLY) and any(tensor[i].requires_grad for i in call.outputs)
+        }
         for call in self._on_the_way():
             is_own = call.function.endswith(_APPLY) and not call.function.startswith(_OF_HOOKS)
             if not is_own or not call.grad_mode or not call.inputs:
                 continue
             if any(tensor[i].requires_grad for i in (*call.inputs, *call.outputs)):
+                continue
+            if line_of(call) in recorded - {None}:
                 continue
             function = call.function.removesuffix(_APPLY)
             fields = {"function": function, "call": self.words.at(call)}

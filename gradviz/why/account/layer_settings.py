@@ -24,7 +24,8 @@ _MOST = 1.0  # of a momentum: the last batch alone, which is a choice
 def layer_settings(case: Case) -> Iterator[Remark]:
     """Tell of dropouts that drop nearly all, and of normalisations whose statistics stand still, or
     are nearly those of the last batch; of those that ran in training mode, the first of each."""
-    told = set[str]()
+    told = {"statistics_stand_still", "statistics_of_the_last"}
+    told = told if _sets_momentum_in_turn(case) else set[str]()
     for path, part in case.live_state.parts():
         found = _odd_setting(part)
         if found is None or found[0] in told or not _has_trained(case, path, type(part).__name__):
@@ -52,6 +53,12 @@ def _odd_setting(part: Any) -> tuple[str, float] | None:
     if momentum is None or 0 < momentum < _HIGH or momentum >= _MOST:
         return None
     return ("statistics_stand_still" if momentum == 0 else "statistics_of_the_last"), momentum
+
+
+def _sets_momentum_in_turn(case: Case) -> bool:
+    """Say whether several lines set a ``momentum``: what it is in the end, it was not before."""
+    stored = (n for _, n in case.statements.nodes(ast.Attribute) if isinstance(n.ctx, ast.Store))
+    return len([n for n in stored if n.attr == "momentum"]) > 1
 
 
 def _has_trained(case: Case, path: str, kind: str) -> bool:

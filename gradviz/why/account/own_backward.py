@@ -22,6 +22,9 @@ from gradviz.words.words import Words
 # what a forward is made flat or stepwise with
 _FLATTENING = {"clamp", "clip", "round", "floor", "ceil", "sign", "where", "hardtanh"}
 
+# what a backward changes a gradient with
+_CHANGING = {*_FLATTENING, "mul", "div", "masked_fill", "threshold", "tanh", "hardshrink"}
+
 # operators by which a result is no mere copy of what goes in
 _SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 # what gives the same values
@@ -157,6 +160,8 @@ def _change(
 ) -> tuple[str, dict[str, Any]] | None:
     """Return how a forward changes the value that a backward takes no notice of, as the key of a
     sentence and what it names; None where the code does not show it."""
+    if any(map(_computes, backward)):
+        return None  # its gradient came out as it went in by its numbers alone: a mask of ones
     flattens = sorted(set().union(*map(_called, forward)) & _FLATTENING)
     scales = _scaling(forward[0])
     if not (flattens or scales):
@@ -196,6 +201,16 @@ def _kept_in_vain(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> 
     own = (n for n in inside if isinstance(n.ctx, ast.Store) and ast.unparse(n.value) == context)
     read = {n.attr for f in backward for n in ast.walk(f) if isinstance(n, ast.Attribute)}
     return [ast.unparse(n) for n in own if n.attr not in read]
+
+
+def _computes(function: ast.FunctionDef) -> bool:
+    """Say whether a backward's code multiplies, chooses or writes parts of something."""
+    return not _called(function).isdisjoint(_CHANGING) or any(
+        (isinstance(node, ast.BinOp) and isinstance(node.op, _SCALING))
+        or isinstance(node, ast.AugAssign)
+        or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+        for node in ast.walk(function)
+    )
 
 
 def _signs(function: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -177,7 +177,8 @@ class Steps:
         return bool(here) and all(map(brought_zeros, here))
 
     def _is_of_an_optimizer(self, call: Call) -> bool:
-        """Say whether a write stands in an optimizer of the user's own: in a function ``step``."""
+        """Say whether a write stands in an optimizer of the user's own: in a function ``step``, or
+        in a method of a class that has one, as ``first_step``."""
         frames = call.source.frames if call.source else ()
         return any((f.file, f.scope) in self.stepping for f in frames[:1])
 

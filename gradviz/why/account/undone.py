@@ -3,7 +3,7 @@ so again and again. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradviz.graph.effects import FILLING
 from gradviz.graph.facts import Facts, grouped
@@ -47,16 +47,16 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
 
 
 def _undoing(facts: Facts, training: Training, leaf: int) -> Iterator[Call]:
-    """Yield the calls that gave a leaf other values between a step and the next backward."""
+    """Yield the calls that gave a leaf other values between a step and the next backward, where no
+    call gave it those of after the step again: weights are swapped for an evaluation."""
     moments = training.moments[leaf]
     own = facts.latest_state[leaf].storage_id
     into_it = (e for e in facts.writes_by_object.get(leaf, ()) if facts.writes_memory(e))
     writes = {e.call_id: e for e in into_it if _target(facts, e) == own}
     for step, added in _between(moments):
         inside = (i for i in sorted(writes) if step.id < i < added.id)
-        calls = (facts.graph.call[i] for i in inside)
-        found = [c for c in calls if _is_from_before(facts, c, writes, step)]
-        yield from found[-1:]
+        calls = [c for i in inside if (c := facts.graph.call[i]).function in _COPIES | FILLING]
+        yield from (c for c in calls[-1:] if _is_from_before(facts, c, writes, step))
 
 
 def _target(facts: Facts, event: Wrote) -> int | None:
@@ -87,7 +87,18 @@ def _is_from_before(facts: Facts, call: Call, writes: Mapping[int, Wrote], step:
         return False
     given = [i for i in call.inputs if i != writes[call.id].before_id]
     makers = (facts.maker.get(i) for i in given)
-    return bool(given) and all(maker is None or maker.id < step.id for maker in makers)
+    is_older = all(maker is None or maker.id < step.id for maker in makers)
+    return bool(given) and is_older and not _was_written(facts, given, step, call)
+
+
+def _was_written(facts: Facts, given: Iterable[int], step: Call, until: Call) -> bool:
+    """Say whether something wrote the memory of what a call was given, since a step: an average,
+    which state_dict() hands out, follows what the step learnt."""
+    blocks = {facts.graph.tensor[i].storage_id for i in given} - {None}
+    return any(
+        step.id < e.call_id < until.id and facts.graph.tensor[e.after_id].storage_id in blocks
+        for e in facts.writes
+    )
 
 
 def _last_step(moments: list[Moment], before: int) -> Call:

@@ -80,12 +80,12 @@ class Values:
         """Tell of losses whose name was given to another result before anything read them: of each
         line the last."""
         bound = [t for t in self.graph.tensors if t.code_name and t.id in self.facts.maker]
-        met = self.facts.behind_losses
+        met, read = self.facts.behind_losses, self._lines_read(bound)
         found = dict[object, Remark]()
         for state, again in _next_of_name(bound):
             maker, next_maker = self.facts.maker[state.id], self.facts.maker[again.id]
             edge = state.gradient_edge
-            unread = not self.facts.readers.get(state.object_id) and state.former is not None
+            unread = line_of(maker) not in read and state.former is not None
             unread = unread and edge is not None and edge.node_id not in met
             is_loss = bool(LOSS.search(state.code_name)) and single(state)
             if unread and is_loss and state.requires_grad and stands_above(maker, next_maker):
@@ -101,6 +101,11 @@ class Values:
                     frozenset({state.object_id}),
                 )
         yield from found.values()
+
+    def _lines_read(self, bound: Iterable[Tensor]) -> set[object]:
+        """Return the lines of which another call read what they made, in one pass at least."""
+        read = (t.id for t in bound if self.facts.readers.get(t.object_id))
+        return {line_of(self.facts.maker[i]) for i in read}
 
     def _results(self) -> Iterator[Tensor]:
         """Yield the named results of calls, as they are in the end."""

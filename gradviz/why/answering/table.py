@@ -209,6 +209,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(
         GRADIENT, MISSING, frozen_or_never_tracked.not_asking, frozen_or_never_tracked.not_tracked
     ),
+    Rule(GRADIENT, MISSING, kept_off.frozen_for_loss, kept_off.trained_by_another),
     Rule(GRADIENT, MISSING, frozen_or_never_tracked.asked_too_late),
     Rule(GRADIENT, MISSING, checkpoint.in_checkpoint, Gradients.unreached),
     Rule(GRADIENT, MISSING, has_gradient.trained_before, Gradients.should_be_filled),

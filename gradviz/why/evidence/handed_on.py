@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from gradviz.graph.facts import Facts
 
@@ -12,6 +12,9 @@ KEEPING = frozenset(
     reshape select split squeeze t to transpose type unbind unflatten unsqueeze view
     view_as""".split()
 )
+
+# what makes a constant of a value, and is written in order to
+_LETTING_GO = {"sign", "sgn", "detach", "detach_", "data"}
 
 # several single numbers side by side
 TOGETHER = frozenset({"stack", "cat"})
@@ -60,3 +63,20 @@ def named_before(facts: Facts, tensor_id: int) -> int:
             return tensor_id
         state = only[0]
     return state
+
+
+def goes_on_as_it_is(facts: Facts, tensor_id: int, losses: Iterable[int]) -> bool:
+    """Say whether a value comes to a loss on a way on which nothing lets go of it: what the code
+    takes the sign of, detaches or writes through ``.data`` is to be a constant, as an attack's."""
+    ends, todo, seen = {*losses}, [tensor_id], {tensor_id}
+    while todo:
+        one = todo.pop()
+        if one in ends:
+            return True
+        for call in facts.calls_reading.get(one, ()):
+            if call.grad_mode and call.function not in _LETTING_GO:
+                wrote = (e.after_id for e in facts.writes_by_call.get(call.id, ()))
+                fresh = {*call.outputs, *wrote} - seen
+                seen |= fresh
+                todo += fresh
+    return False

@@ -96,9 +96,29 @@ class Paths:
         self.losses = self.flow.losses
         self.roots = self.flow.roots
         # of the losses of all iterations of one line the last one is named
-        of_lines = {self.loss_key(i): self.words.name(i) for i in self.losses}
-        names = list(dict.fromkeys(of_lines.values()))
-        self.loss = several(names) if names else say("path.the_loss")
+        self._last_of_line = {self.loss_key(i): i for i in self.losses}
+        self.loss = self._called(self._last_of_line.values()) or say("path.the_loss")
+
+    def _called(self, losses: Iterable[int]) -> str:
+        """Name some losses, each name once; "" for none."""
+        return several(list(dict.fromkeys(map(self.words.name, losses))))
+
+    def losses_holding(self, tensor_ids: Iterable[int]) -> str:
+        """Name those of the losses that hold the values of some states; all where none of the last
+        of each line does."""
+        last, held = self._last_of_line.values(), {*tensor_ids}
+        if len(last) < 2:
+            return self.loss
+        found = [i for i in last if not held.isdisjoint(self.facts.ancestors([i]))]
+        return self._called(found) or self.loss
+
+    def losses_filling(self, asked: Asked) -> str:
+        """Name those of the losses whose backwards filled a tensor's ``.grad``; all where none is
+        known."""
+        calls = {e.call_id for e in self.flow.writes_to(asked.tensor_id)}
+        begun = (self.graph.call[b.call_id] for b in self.graph.backwards if b.call_id in calls)
+        keys = {self.loss_key(i) for call in begun for i in call.inputs[:1]}
+        return self._called(i for key, i in self._last_of_line.items() if key in keys) or self.loss
 
     @property
     def record(self) -> str:
@@ -117,6 +137,7 @@ class Paths:
         nodes: Sequence[int] = (),
         tensors: Sequence[int] = (),
         sure: Sure = Sure.PROVEN,
+        loss: str = "",
         **fields: Any,
     ) -> Explanation:
         """Put what was found of a tensor into words; it points at the tensor and at the loss.
@@ -131,6 +152,7 @@ class Paths:
             nodes: further nodes that it points at.
             tensors: further tensors that it points at.
             sure: how sure it is.
+            loss: what is called the loss; left out, all that are asked about.
             fields: what the sentences name.
         """
         subject = [] if asked.tensor_id is None else [asked.tensor_id]
@@ -139,7 +161,7 @@ class Paths:
             form,
             self.symptom(asked),
             asked.name,
-            self.loss,
+            loss or self.loss,
             fields,
             tuple(calls),
             tuple(cuts),

@@ -599,8 +599,9 @@ def _some_of_run(run: NodeRan) -> list[bool | None]:
 
 
 def brought_zeros(run: NodeRan) -> bool:
-    """Say whether all that arrived at a node is known to have been zeros."""
-    return not any(_some_of_run(run))
+    """Say whether something arrived at a node, and all of it is known to have been zeros."""
+    arrived = _some_of_run(run)
+    return bool(arrived) and not any(arrived)
 
 
 def _sends(run: NodeRan, index: int) -> bool:

@@ -29,7 +29,8 @@ PASSES_ON = "passes_on"  # form: a result, whose own .grad nobody reads
 # forms: it gets no gradient, and its values by copying; or it drops out of a derivative
 WITHOUT = ("copied_into", "drops_out", PASSES_ON)
 # forms: their gradient is from another loss, or their values
-OF_ANOTHER = ("of_another", "kept_and_trained", *WITHOUT)
+FROZEN_FOR = "frozen_for"  # form: frozen while this loss was computed
+OF_ANOTHER = ("of_another", "kept_and_trained", FROZEN_FOR, *WITHOUT)
 # forms: an iteration before the last one trained it, or another in its place
 IN_TURN = ("trained_before", "set_aside", "alternative")
 # forms: a step used their gradient, and it was cleared
@@ -109,14 +110,17 @@ class Many:
 
     def trained_by_another(self, group: Told) -> str:
         """Say from which loss some parameters have their gradient, and why not from this one."""
-        fields = group[0][1].finding.fields
+        finding = group[0][1].finding
+        fields, loss = finding.fields, finding.loss  # of several losses the one that does not
         if group[0][1].form in WITHOUT:
             return _verdict_on(group, self.gradients.words, [a.name for a, _ in self.told])
         names = pattern([a.name for a, _ in group], [a.name for a, _ in self.told])
-        others, loss = fields["others"], self.gradients.loss
+        others = fields["others"]
         if "cutter" in fields:
             cutter = fields["cutter"]
             return say("entry.kept", names=names, others=others, loss=loss, cutter=cutter)
+        if finding.form == FROZEN_FOR:
+            return say("entry.frozen_for", names=names, others=others, loss=loss)
         return say("entry.of_another", names=names, others=others, loss=loss)
 
     @property
@@ -126,7 +130,7 @@ class Many:
         groups: dict[tuple[str, str], Told] = {}
         for asked, found in self.trains:
             if found.form in OF_ANOTHER:
-                groups.setdefault((found.form, found.where), []).append((asked, found))
+                groups.setdefault((found.form, _why_not(found)), []).append((asked, found))
         return groups
 
     def what_is_fine(self) -> str:
@@ -163,6 +167,15 @@ class Many:
             more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts),
             ruled_out=_by_all(group),
         )
+
+
+def _why_not(found: Explanation) -> str:
+    """Return what is the same for all that a loss does not train for one reason: what the sentence
+    says of them; of what gets its values by copying, and of the rest, where it is."""
+    fields = found.finding.fields
+    if found.form in WITHOUT or "others" not in fields:
+        return found.where
+    return f"{found.finding.loss} {fields['others']} {fields.get('cutter', '')}"
 
 
 def _verdict_on(group: Told, words: Words, among: Sequence[str] = ()) -> str:

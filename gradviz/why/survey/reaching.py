@@ -64,6 +64,12 @@ class Reached(NamedTuple):
     held: bool | None = None  # whether an optimizer has it; None: none is known
     root: str = ""  # which of several models it belongs to
     cause: str = ""  # the cuts as a picture tells them: the same for all that lost by one cause
+    again: bool = False  # the same parameter as in an earlier row of its module: a second name
+
+    @property
+    def is_frozen_since(self) -> bool:
+        """Whether the loss reached it when it was computed, and it was frozen afterwards."""
+        return self.why == say("reach.frozen_since")
 
     @property
     def cells(self) -> list[str]:
@@ -85,7 +91,8 @@ class Reach(NamedTuple):
 
     def _verdict_of(self, loss: str) -> str:
         """Return how many parameters of each module one loss reaches."""
-        groups = grouped((r.module, r.verdict) for r in self.rows if r.loss == loss)
+        rows = (r for r in self.rows if r.loss == loss and not r.again)
+        groups = grouped((r.module, r.verdict) for r in rows)
         modules = dict.fromkeys(r.module for r in self.rows)
         parts = [
             _count_of(module, groups.get(module, []), is_first=position == 0)
@@ -215,14 +222,17 @@ def reach(
     by_name = {t.name: t for t in graph.tensors if t.name}
     rows = []
     for root, (loss_name, one) in zip(graph.roots, losses.items(), strict=True):
-        paths = _Captured(graph, root)
+        paths, met = _Captured(graph, root), set[tuple[str, int]]()
         recorded = None if recording is None else _Recorded(recording, one)
         for module, root_name, (name, p) in zip(modules, roots, parameters, strict=True):
             tensor = by_name[keys[id(p)]]
             flag, held = tensor.requires_grad, holders.have(p)
             way = paths.judge(tensor, p, recorded)
-            reached = Reached(loss_name, module, name, flag, *way[:3], held, root_name, way.cause)
-            rows.append(reached)
+            again = (module, id(p)) in met
+            met.add((module, id(p)))
+            rows.append(
+                Reached(loss_name, module, name, flag, *way[:3], held, root_name, way.cause, again)
+            )
     return Reach(tuple(rows), tuple(losses))
 
 

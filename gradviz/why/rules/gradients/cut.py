@@ -126,6 +126,7 @@ def cut(gradients: Gradients, asked: Asked, cuts: list[Cut], *, behind: bool) ->
         calls=gradients.calls_of_cuts(cuts),
         checked=checked,
         cuts=cuts,
+        loss=gradients.losses_holding(c.output_id for c in cuts if c.output_id is not None),
         cutter=cutter(gradients, first),
         why=why_cut(gradients, first),
         mend=mend_of(gradients, cuts),

@@ -20,7 +20,10 @@ def unreadable(gradients: Gradients, asked: Asked) -> Explanation:
 def leftover(gradients: Gradients, asked: Asked) -> Explanation:
     """Tell that it is frozen, and its gradient is from before."""
     froze_later = bool(gradients.losses) and gradients.flow.filled(asked.tensor_id)
-    return gradients.answer(asked, Cause.FROZEN, "frozen_now" if froze_later else "leftover")
+    if not froze_later:
+        return gradients.answer(asked, Cause.FROZEN, "leftover")
+    filling = gradients.losses_filling(asked)
+    return gradients.answer(asked, Cause.FROZEN, "frozen_now", loss=filling)
 
 
 def emptied(gradients: Gradients, asked: Asked) -> bool:

@@ -7,6 +7,7 @@ from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.cut import cutter, mend_of
+from gradviz.why.rules.gradients.frozen_or_never_tracked import first_reading, switched_off
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
 
@@ -50,11 +51,30 @@ def kept_and_trained(gradients: Gradients, asked: Asked, kept: Explanation) -> E
         asked,
         Cause.HEALTHY,
         "kept_and_trained",
+        loss=kept.finding.loss,
         calls=kept.finding.calls,
         cuts=kept.cuts,
         others=fields["others"],
         cutter=fields["cutter"],
         checked=("frozen", "never_tracked"),
+    )
+
+
+def frozen_for_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that it was frozen while this loss was computed, and that another loss trains it: of
+    two networks that learn in turns one is frozen, for the time of the other's."""
+    readers, states_read = first_reading(gradients, asked)
+    off = switched_off(gradients, asked)[-1:]
+    # what went in by a number earlier, as the norm that spectral_norm keeps, may have been trained
+    if not off or not states_read or states_read[-1].requires_grad:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "frozen_for",
+        calls=readers[-1:],
+        others=gradients.run_words(gradients.other_runs(asked)),
+        checked=("cut", "never_tracked"),
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from gradviz.graph import preview
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Call, CutReason, Tensor
-from gradviz.graph.training import Did, line_of
+from gradviz.graph.training import Did, Moment, line_of
 from gradviz.names.frames import names_bound
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.errors.failure import call_at
@@ -107,7 +109,11 @@ def set_by_code(gradients: Gradients, asked: Asked) -> Explanation | None:
     states = gradients.states(asked)
     moments = gradients.training.moments.get(states[-1].object_id, ()) if states else ()
     given = [m.call for m in moments if m.did is Did.CHANGED and m.call.function == "grad"]
-    if not given or any(m.did is Did.ADDED for m in moments) or asked.grad == "none":
+    if not given or any(m.did is Did.ADDED for m in moments):
+        return None
+    if not _gave_zeros(gradients, moments):
+        return _given(gradients, asked, moments, given[-1])
+    if asked.grad == "none":
         return None
     moving = _moving(gradients, states[-1].object_id, given[0].id)
     return gradients.answer(
@@ -117,6 +123,36 @@ def set_by_code(gradients: Gradients, asked: Asked) -> Explanation | None:
         calls=[given[-1], *moving],
         code=gradients.words.code(given[-1]),
         moving=[gradients.words.at(c) for c in moving],
+    )
+
+
+def _gave_zeros(gradients: Gradients, moments: Sequence[Moment]) -> bool:
+    """Say whether the code gave a leaf zeros for its ``.grad``, and wrote nothing else into it."""
+    facts, tensor = gradients.facts, gradients.graph.tensor
+    changed = [m.call for m in moments if m.did is Did.CHANGED]
+    if any(call.function != "grad" for call in changed):
+        return False
+    after = (tensor[e.after_id].grad for c in changed for e in facts.writes_by_call[c.id])
+    known = [grad for grad in after if grad is not None and not preview.unread(grad)]
+    if known:
+        return all(map(preview.only_zeros, known))
+    return all("zeros" in gradients.words.code(call) for call in changed)
+
+
+def _given(
+    gradients: Gradients, asked: Asked, moments: Sequence[Moment], given: Call
+) -> Explanation | None:
+    """Tell of a gradient that the code computed and handed over itself, as a mean over tasks."""
+    is_used = any(m.did is Did.STEPPED for m in moments)
+    if asked.grad == "none" and not is_used:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "given_and_used" if is_used else "given",
+        calls=[given],
+        checked=("frozen", "never_tracked"),
+        code=gradients.words.code(given),
     )
 
 

@@ -35,9 +35,10 @@ def not_kept(gradients: Gradients, asked: Asked) -> bool:
 
 def updated_unseen(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that an update under no_grad made it, and it took the name of the leaf: ``w = w - lr
-    * w.grad``."""
+    * w.grad``. What a library makes of a leaf in each forward, as a pruned weight, has another's
+    code."""
     maker, states = gradients.maker(asked), gradients.states(asked)
-    if maker is None or maker.grad_mode or not states:
+    if maker is None or maker.grad_mode or not states or is_of_a_library(maker):
         return None
     name = states[-1].code_name
     sources = (gradients.graph.tensor[i] for i in maker.inputs)
@@ -55,6 +56,15 @@ def updated_unseen(gradients: Gradients, asked: Asked) -> Explanation | None:
         tensors=[namesakes[-1].id],
         code=gradients.words.code(maker),
     )
+
+
+def is_of_a_library(maker: Call) -> bool:
+    """Say whether a call stands in a library's code, which ran inside of a module's call: that is
+    called by its module, and the statement of the program that led there is another one."""
+    source = maker.source
+    if maker.module is None or source is None or not source.frames:
+        return False
+    return (source.code or "") not in source.frames[0].code
 
 
 def calls_that_made(gradients: Gradients, asked: Asked) -> list[Call]:

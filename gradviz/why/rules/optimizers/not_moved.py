@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
+from gradviz.watch.identity import read
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import at_the_same
@@ -17,6 +21,8 @@ from gradviz.why.survey.moving import STAYS, Move
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
+_NEXT_TO_NOTHING = 1e-4  # of a gradient beside another: what rounding leaves of a sum of 0
+
 
 def left_in_place(case: Case, found: Explanation) -> Explanation | None:
     """Tell of parameters that have a gradient, and that the next step does not move."""
@@ -25,6 +31,7 @@ def left_in_place(case: Case, found: Explanation) -> Explanation | None:
         for row in case.trained_moves
         if row.verdict == STAYS and row.group is not None and row.has_finite_grad
     ]
+    stays = [row for row in stays if not _is_cancelled(case, row, stays)]
     if not stays:
         return None
     for optimizer in case.optimizers:
@@ -40,6 +47,23 @@ def left_in_place(case: Case, found: Explanation) -> Explanation | None:
         reason=stays[0].why,
     )
     return at_the_same(found, told)._replace(where="", more=())
+
+
+def _is_cancelled(case: Case, row: Move, stays: list[Move]) -> bool:
+    """Say whether a bias stays whose gradient is next to nothing beside that of its weight, which
+    moves: a normalisation behind it takes away what a bias adds."""
+    name = row.name.removesuffix("bias") + "weight"
+    if not row.name.endswith("bias") or name not in case.held or name in {r.name for r in stays}:
+        return False
+    bias, weight = case.held[row.name], case.held[name]
+    own, beside = (read(partial(_norm_of_grad, p)) for p in (bias, weight))
+    return own is not None and beside is not None and own < _NEXT_TO_NOTHING * beside
+
+
+def _norm_of_grad(parameter: torch.Tensor) -> float:
+    """Return how large the gradient of a parameter is."""
+    assert parameter.grad is not None
+    return float(parameter.grad.detach().norm())
 
 
 def holds_another_model(case: Case, found: Explanation) -> Explanation | None:

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Source, Tensor, Wrote
-from gradviz.names.statements import Statements
+from gradviz.graph.records import Call, Source, Tensor, Wrote
+from gradviz.names.bindings import parameters_of, scope_of
+from gradviz.names.frames import frames, names_in
+from gradviz.names.statements import Statements, source_of
 from gradviz.watch import torch_private
 from gradviz.watch.identity import read
 from gradviz.why.rules.silent.silent import Silent
@@ -101,6 +103,8 @@ def followed(asked: Silent, name: str, object_id: int) -> Explanation | None:
     if not writes:
         return None
     first = writes[0]
+    if _serves_until_written(asked, maker, asked.graph.call[first.call_id]):
+        return None
     return asked.answer(
         Cause.SHARED_SNAPSHOT,
         "followed",
@@ -112,6 +116,22 @@ def followed(asked: Silent, name: str, object_id: int) -> Explanation | None:
         writer=asked.words.place(asked.graph.call[first.call_id]),
         writes=len(writes),
     )
+
+
+def _serves_until_written(asked: Silent, maker: Call, writer: Call) -> bool:
+    """Say whether the code reads what a tensor was kept as only before the line that writes the
+    weights: it is computed with, as ``functional_call`` does, and made anew in the next pass."""
+    if maker.source is None or writer.source is None or maker.source.file != writer.source.file:
+        return False
+    kept = [n for frame in frames(maker)[:1] for n in names_in(frame.code)[0][:1]]
+    reads = [
+        place.line
+        for file, node in asked.statements.nodes(ast.Name)
+        if isinstance(node.ctx, ast.Load) and node.id in kept
+        if node.id not in parameters_of(scope_of(node))  # a function's own, of the same name
+        if (place := source_of(file, node)).file == maker.source.file
+    ]
+    return bool(reads) and all(maker.source.line <= line < writer.source.line for line in reads)
 
 
 def writes_to_weights(asked: Silent, snapshot: Tensor, since: int) -> list[Wrote]:

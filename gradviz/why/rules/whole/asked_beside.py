@@ -69,10 +69,11 @@ def is_logged(case: Case, found: Explanation) -> bool:
     the losses on which backwards were called, while steps train: an accuracy, a running sum."""
     if found.form != "cannot_start":
         return False
-    behind = case.facts.in_losses
-    if behind.isdisjoint(case.ids.get(id(t)) for t in case.untracked):
+    behind, cuts = case.facts.in_losses, found.cuts
+    ids = {case.ids.get(id(t)) for t in case.untracked}
+    # a constant of them, on which none was called: a scale, a setting
+    if behind.isdisjoint(ids) or (not cuts and ids.isdisjoint(case.facts.losses)):
         return True
-    cuts = found.cuts
     return bool(cuts) and all(c.reason in LETTING_GO and c.input_id in behind for c in cuts)
 
 

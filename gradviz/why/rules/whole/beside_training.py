@@ -29,17 +29,16 @@ _DROPS = frozenset(
 
 def with_replaced_values(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the parameters whose ``.data`` got other values after a call
-    had used them."""
-    facts, words, tensor = case.facts, case.words, case.graph.tensor
-    wanted = {tensor[i].object_id for i in case.target_ids}
+    had used them, and that no step moved by a gradient since: then training went on from there."""
+    words, tensor = case.words, case.graph.tensor
+    wanted = {tensor[i].object_id for i in case.target_ids} & case.facts.leaves_sent_to
     names = dict[Call, list[str]]()
-    for event in facts.writes:
+    for event in case.facts.writes:
         call, after = case.graph.call[event.call_id], tensor[event.after_id]
         is_set = call.function == "data" and not call.outputs and not call.bookkeeping
         if event.alias or not is_set or after.object_id not in wanted:
             continue
-        used = any(c.id < call.id for c in facts.readers.get(after.object_id, ()))
-        if used and after.object_id in facts.leaves_sent_to:
+        if _was_used_at_last(case, after.object_id, call):
             names.setdefault(call, []).append(words.name(after.id))
     last = {tuple(alike): words.where(call) for call, alike in names.items()}
     lines = [
@@ -47,6 +46,14 @@ def with_replaced_values(case: Case, found: Explanation) -> Explanation | None:
         for alike, place in last.items()
     ]
     return case.beside(found, *lines) if lines else None
+
+
+def _was_used_at_last(case: Case, leaf: int, call: Call) -> bool:
+    """Say whether calls used a leaf before another call, and no step moved it by a gradient
+    since."""
+    piles = case.training.sums_used.get(leaf, ())
+    used = any(c.id < call.id for c in case.facts.readers.get(leaf, ()))
+    return used and not any(pile.step.call.id > call.id for pile in piles)
 
 
 # --- a step that comes too early ------------------------------------------------------------------

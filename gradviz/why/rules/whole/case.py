@@ -10,8 +10,10 @@ from typing import Any
 
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
+from gradviz.why.evidence.handed_on import goes_on_as_it_is
 from gradviz.why.evidence.messages import asks_for_graph, plain, read_error
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.failed_line import FailedLine
@@ -282,7 +284,8 @@ class Case(Losses):
         """Tell of a loss alone: what it can send gradients to."""
         loss = gradients.loss
         leaves = gradients.leaves_of(Asked("", losses[0], True, False))
-        raises = _holds_what_was_written(gradients)
+        ran = not gradients.roots.isdisjoint(self.facts.runs_started_at)
+        raises = _holds_what_was_written(gradients) and not ran
         if raises or gradients.unspent:
             return self.answer(
                 Cause.MODIFIED_IN_PLACE if raises else Cause.NOT_KNOWN,
@@ -293,7 +296,11 @@ class Case(Losses):
                 reason=gradients.spent if raises else gradients.unspent,
             )
         if gradients.spent:
-            what = say("entry.loss_led_to", loss=loss, leaves=leaves, reason=gradients.spent)
+            holder = None if gradients.used_up else gradients.holder_of_written
+            reason = gradients.spent
+            if holder is not None:
+                reason = say("gradient.saved_written_since", node=holder.name)
+            what = say("entry.loss_led_to", loss=loss, leaves=leaves, reason=reason)
         else:
             what = say("entry.loss_can_send", loss=loss, leaves=leaves)
         return self.answer(
@@ -311,10 +318,21 @@ class Case(Losses):
         if not several or not self.loss_ids:
             return None
         losses = {self.name(t, nth_loss(i)): t for i, t in enumerate(self.losses)}
-        reached = reach(losses, self.titled).verdict
+        reaches = reach(losses, self.titled)
+        if any(row.is_frozen_since for row in reaches.rows):
+            return None  # what it reached then, no backward reaches now
+        reached = reaches.verdict
+        if len(losses) == 1 and self._has_losses_besides():
+            reached = say("reach.of_loss", loss=next(iter(losses)), counts=reached)
         # it says more than the numbers do
         rest = found.more if found.cause.level is Level.FINE else found.more[1:]
         return found._replace(more=(*reached.splitlines(), *rest))
+
+    def _has_losses_besides(self) -> bool:
+        """Say whether backwards began in several lines: then what one of them reaches is not what
+        is reached."""
+        backwards = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        return len({line_of(call) for call in backwards}) > 1
 
     def with_unused_recording(self, found: Explanation) -> Explanation | None:
         """Return the same answer, with a recording that was of no use."""
@@ -467,17 +485,19 @@ class Case(Losses):
         runs = [b for b in self.graph.backwards if b.kind == "grad"]
         made = [i for run in runs for i in self.graph.call[run.call_id].outputs]
         constants = [
-            paths.words.name(i)
+            i
             for i in made
             if i in paths.flow.behind and not self.graph.tensor[i].requires_grad
+            if goes_on_as_it_is(self.facts, i, paths.losses)
         ]
         if not constants:
             return None
-        names = list(dict.fromkeys(constants))
+        names = list(dict.fromkeys(map(paths.words.name, constants)))
+        loss = paths.losses_holding(constants)
         if all(asks_for_graph(self.graph.call[b.call_id]) for b in runs):
-            line = say("entry.constant_slopes", loss=paths.loss, names=names)
+            line = say("entry.constant_slopes", loss=loss, names=names)
         else:
-            line = say("entry.constants", loss=paths.loss, names=names)
+            line = say("entry.constants", loss=loss, names=names)
         return self.beside(found, line)
 
     def as_far_as_seen(self, found: Explanation) -> Explanation:

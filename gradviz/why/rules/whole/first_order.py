@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
-from gradviz.why.evidence.handed_on import named_before
+from gradviz.why.evidence.handed_on import goes_on_as_it_is, named_before
 from gradviz.why.evidence.messages import asks_for_graph
 from gradviz.why.evidence.summands import Summands
 from gradviz.why.shown.explanation import Explanation
@@ -56,7 +56,8 @@ def _made_without_graph(case: Case) -> dict[int, Call]:
 
 
 def _used_in(case: Case, loss: int, made: dict[int, Call]) -> list[int]:
-    """Return those from which a loss was computed, while gradients were recorded."""
+    """Return those from which a loss was computed, while gradients were recorded, and of which the
+    code did not let go on all ways to it."""
     facts = case.facts
     behind = facts.ancestors([loss])
 
@@ -64,7 +65,8 @@ def _used_in(case: Case, loss: int, made: dict[int, Call]) -> list[int]:
         readers = facts.calls_reading.get(tensor_id, ())
         return any(c.grad_mode and not behind.isdisjoint(c.outputs) for c in readers)
 
-    return [i for i in made if i in behind and is_used(i)]
+    used = (i for i in made if i in behind and is_used(i))
+    return [i for i in used if goes_on_as_it_is(facts, i, [loss])]
 
 
 def _is_of_trained(case: Case, tensor_id: int, call: Call, loss: int) -> bool:

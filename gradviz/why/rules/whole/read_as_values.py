@@ -47,7 +47,6 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     line = say(
         "losses.values",
         values=told,
-        n=len(told),
         of=say("losses.values_of", parts=parts) if parts else "",
         leaves=[pattern(_kept_off(case, cuts))],
         mend=_mend(case, cuts),

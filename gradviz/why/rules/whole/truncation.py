@@ -70,10 +70,11 @@ def cut_between_uses(flow: Flow, tensor_id: int, known: dict[int, set[int]]) -> 
 
 def steps_of(flow: Flow, tensor_id: int) -> tuple[list[Call], list[Call]]:
     """Return the calls of one line that use a leaf on the way to a loss, and those of them to which
-    a gradient comes; of the line of the first such."""
+    a gradient comes; of the line of the first such. None of those that ran with gradients switched
+    off: what a policy did while it collected data is no step that was cut from the next."""
     facts, states = flow.facts, flow.states(tensor_id)
     readers = facts.readers.get(states[-1].object_id, []) if states else []
-    uses = [c for c in readers if not flow.behind.isdisjoint(c.outputs)]
+    uses = [c for c in readers if c.grad_mode and not flow.behind.isdisjoint(c.outputs)]
     # what another loss sent a gradient to is not lost
     met = [c for c in uses if has_gradient(c, flow)]
     site = site_of(met[0]) if met else None
