@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gradviz.graph.facts import code_of
 from gradviz.graph.records import Call, Frame, Source
 from gradviz.names.bindings import bindings, scope_of
 from gradviz.names.position import Place, display_name, dotted, is_literal, statement_or_head
@@ -116,6 +117,14 @@ def _held(value: Any) -> Iterator[str]:
 def frames(call: Call) -> tuple[Frame, ...]:
     """Return the statements under which a call ran, the innermost first."""
     return call.source.frames if call.source else ()
+
+
+def whole_code(call: Call) -> str:
+    """Return the user's code of a call, as ``code_of`` does; of code that is cut short its whole
+    statement, where that is known."""
+    code = code_of(call)
+    statement = next((frame.code for frame in frames(call)[:1]), "")
+    return statement if statement and code.endswith("…") else code
 
 
 def stands_above(first: Call, second: Call) -> bool:

@@ -22,7 +22,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.stack import is_library
 from gradviz.why.answering.answer import explain_error
 from gradviz.why.answering.bare import Bare, explain_bare
-from gradviz.why.answering.entry import explain
+from gradviz.why.answering.entry import explain_named
 from gradviz.why.code.reading import are_values, is_state, looks, value_of, with_parts
 from gradviz.why.evidence.messages import cause_of, read_error
 from gradviz.why.question.at_work import models_at_work
@@ -189,9 +189,35 @@ class Notebook:
         recording = self.recording
         if recording and self.backwards[1] > self.recorded_in and recording.graph.backwards:
             recording = None  # a later backward was not recorded
-        parts, subjects = [part for part, _ in asked], [value for _, value in asked]
+        return self._told_about(asked, recording)
+
+    def _told_about(
+        self, asked: list[tuple[ast.expr, Any]], recording: Recording | None
+    ) -> Explanation:
+        """Return what is said of expressions and their values; where one has none, as the cell
+        raised before, what that raised."""
+        raised = self._error_that_ended(recording)
+        given = asked if raised is None else [one for one in asked if one[1] is not None]
+        if not given:
+            return self._beside_nothing(self.why(), asked)
+        parts, subjects = [part for part, _ in given], tuple(value for _, value in given)
         known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
-        return explain(*subjects, recording=recording, names=known)
+        if len(given) == len(asked):
+            return explain_named(subjects, known, None, recording, ended=raised)
+        return self._beside_nothing(explain_named(subjects, known, raised, recording), asked)
+
+    @staticmethod
+    def _beside_nothing(told: Explanation, asked: list[tuple[ast.expr, Any]]) -> Explanation:
+        """Return an answer, and which of the expressions had no value."""
+        nothing = [ast.unparse(part) for part, value in asked if value is None]
+        return told._replace(more=(*told.more, say("magic.none_at_error", words=nothing)))
+
+    def _error_that_ended(self, recording: Recording | None) -> BaseException | None:
+        """Return the known error that ended the recorded cell, while it is the last one."""
+        failed, last = self.error, _last()
+        if recording is None or failed is None or last is None or failed.cell != self.recorded_in:
+            return None
+        return last if read_error(last) == (failed.kind, failed.text) else None
 
     def _asked_about(self, expression: ast.expr) -> tuple[ast.expr, Any]:
         """Return an expression and what it gives, of ``w.grad`` those of the tensor ``w``. Nothing
@@ -199,12 +225,16 @@ class Notebook:
         if not isinstance(expression, ast.Attribute) or expression.attr != "grad":
             return expression, self._value(expression)
         owner = self._value(expression.value)
-        if issubclass(type(owner), torch.Tensor):
+        if owner is None or issubclass(type(owner), torch.Tensor):
             return expression.value, owner
         return expression, owner.grad
 
     def _value(self, expression: ast.expr) -> Any:
-        """Return what an expression gives, over the notebook's names."""
+        """Return what an expression gives, over the notebook's names; None for a name that the cell
+        would have bound, had it not raised."""
+        is_unbound = isinstance(expression, ast.Name) and expression.id not in self.namespace
+        if is_unbound and self._error_that_ended(self.recording) is not None:
+            return None
         return eval(compile(ast.Expression(expression), MAGIC, "eval"), self.namespace)
 
     def why(self) -> Explanation:

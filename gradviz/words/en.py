@@ -815,6 +815,8 @@ MEND = {
     "sample": "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad).",
     # where whole numbers choose entries of a tensor
     "mask": "a comparison has no gradient: weigh the values by a smooth step in its place, e.g. torch.sigmoid(({left} - {right}) / t) * {values}, t a small number.",
+    "mix": "a comparison has no gradient: mix in the place of {code}, with p = torch.sigmoid(({left} - {right}) / t), t a small number: {whole} = p * {value} + (1 - p) * {whole}.",
+    "mix_equal": "{first} A mixed value is equal to none: p itself in the place of the == in {places:list}.",
     "index": "an index has no gradient: weigh the entries with floats instead, e.g. torch.softmax(scores, -1) @ entries.",
     # where one mend alone would give no gradient yet
     "in_series": "{first} That alone gives no gradient yet. {others:sentences}",
@@ -1473,7 +1475,32 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.LEAF_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
-        mend="with torch.no_grad(): around the write (or torch.nn.init); or make a new tensor instead.",
+        mend="with torch.no_grad(): around the write (or torch.nn.init), where it sets numbers. Where a gradient is to go through what is written: make a new tensor instead.",
+    ),
+    (Cause.LEAF_IN_PLACE, "by_module"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+        mend="inplace=False in {module}: it makes a new tensor then.",
+    ),
+    (Cause.LEAF_IN_PLACE, "taken"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+        mend="{anew} in the place of {code}: a new tensor.",
+    ),
+    (Cause.LEAF_IN_PLACE, "numbers"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there are numbers: nothing is to be learned through them.",
+        mend="with torch.no_grad(): around {code}.",
+    ),
+    (Cause.LEAF_IN_PLACE, "tracked"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there requires grad: under no_grad it would be cut off.",
+        mend="{mend}",
+    ),
+    (Cause.LEAF_IN_PLACE, "needed"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. A backward that is to come needs {name} as it is: under no_grad the write would make it raise.",
+        mend="{mend}",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "filled"): Answer(
         verdict="{code:begin} writes in place into {base}, a leaf that requires grad.",
@@ -1483,12 +1510,52 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
         why="the write would change the leaf itself, and autograd forbids that while it records.",
-        mend="with torch.no_grad(): around the write; or write into a clone().",
+        mend="with torch.no_grad(): around the write, where it sets numbers. Where a gradient is to go through what is written: write into a clone().",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "by_module"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records.",
+        mend="inplace=False in {module}: it makes a new tensor then.",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "taken"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records.",
+        mend="{anew} in the place of {code}: a new tensor.",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "numbers"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records. What is written there are numbers: nothing is to be learned through them.",
+        mend="with torch.no_grad(): around {code}.",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "tracked"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records. What is written there requires grad: under no_grad it would be cut off.",
+        mend="{mend}",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "needed"): Answer(
+        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+        why="the write would change the leaf itself, and autograd forbids that while it records. A backward that is to come needs it as it is: under no_grad the write would make it raise.",
+        mend="{mend}",
     ),
     (Cause.NOT_SCALAR, "raised"): Answer(
         verdict="Backward needs one number to start from, and {name} has {numbers}.",
         why="for a single number the gradient to start with is 1; for more it is not defined.",
-        mend="reduce first: .sum() or .mean(); or pass the gradient to start with, as torch.ones_like({it}), which gives that of the sum.",
+        mend="reduce it to one number first, above {code}: by .mean(), or by .sum().",
+    ),
+    (Cause.NOT_SCALAR, "loss"): Answer(
+        verdict="Backward needs one number to start from, and {name} has {numbers}.",
+        why="for a single number the gradient to start with is 1; for more it is not defined.",
+        mend="{it} = {it}.{function}() above {backward}.",
+    ),
+    (Cause.NOT_SCALAR, "read_since"): Answer(
+        verdict="Backward needs one number to start from, and {name} has {numbers}.",
+        why="for a single number the gradient to start with is 1; for more it is not defined.",
+        mend="{it}.{function}() in the place of {it} in {backward}: {it} itself, of which each number is read later, stays as it is.",
+    ),
+    (Cause.NOT_SCALAR, "differentiated"): Answer(
+        verdict="autograd.grad needs one number to start from, and {name} has {numbers}.",
+        why="for a single number the gradient to start with is 1; for more it is not defined.",
+        mend="{it}.sum() in the place of {it} in {backward}: of numbers that are computed one from each, that is the derivative of each.",
     ),
     (Cause.NOT_SCALAR, "reduced_too_early"): Answer(
         verdict="Backward needs one number to start from, and {name} has {numbers}: .{function}() was taken of {factor} alone, before the product.",
@@ -1524,6 +1591,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{attribute} holds a tensor that requires grad, and numpy would leave autograd without a word.",
         why="{code:begin} keeps it there with its graph; an array has no grad_fn.",
         mend="detach() where the array is made; or {attribute} = {value}.detach() in that line, where only its value is used later.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "function"): Answer(
+        verdict="{code:begin} was given what requires grad, and numpy would leave autograd without a word.",
+        why="an array has no grad_fn: nothing that is computed from it sends a gradient back.",
+        mend="{torch} in the place of {code}, if the loss is computed from it; only to look at the numbers: {detached}.",
+    ),
+    (Cause.NUMPY_ON_TRACKED, "function_in_forward"): Answer(
+        verdict="{code:begin} was given what requires grad, and numpy would leave autograd without a word.",
+        why="an array has no grad_fn: nothing that is computed from it sends a gradient back.",
+        mend="{torch} in the place of {code}: torch's own function keeps the graph.",
     ),
     (Cause.NUMPY_ON_TRACKED, "kept_in"): Answer(
         verdict="{code:begin} kept tensors that require grad, and numpy would leave autograd without a word.",
@@ -1563,17 +1640,37 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.VIEW_IN_PLACE, "raised"): Answer(
         verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
         why="a view made under no_grad, or one of several that one call returned, has no history that could be rewritten.",
-        mend="{anew}; or make the view on the same side of no_grad as the write.",
+        mend="{anew}",
+    ),
+    (Cause.VIEW_IN_PLACE, "several"): Answer(
+        verdict="{code:begin} writes in place through a view that autograd cannot follow: {part}.",
+        why="{maker} made several views at once, and the history of none of them can be rewritten.",
+        mend="{edits:sentences}",
+    ),
+    (Cause.VIEW_IN_PLACE, "written_beside"): Answer(
+        verdict="{code:begin} writes in place into what {view} is a view of, one of several that one call made: {reader} cannot be followed by autograd.",
+        why="{maker} ({place}) made several views at once, and the history of none of them can be rewritten by a later write.",
+        mend="{maker} once more below {code}: views that are made after the write have its history.",
+    ),
+    (Cause.VIEW_IN_PLACE, "view_outside"): Answer(
+        verdict="{code:begin} writes in place, with gradients on, through a view that was made without them: {part}.",
+        why="{maker} ({place}) ran where {off} had switched gradients off, so the view has no history that could be rewritten.",
+        mend="take {maker} out of what {off} switches off: made with gradients on, the view can be written.",
+    ),
+    (Cause.VIEW_IN_PLACE, "write_inside"): Answer(
+        verdict="{code:begin} writes in place, with gradients on, through a view that was made without them: {part}.",
+        why="{maker} ({place}) ran where {off} had switched gradients off, so the view has no history that could be rewritten.",
+        mend="with torch.no_grad(): around {code}, too: what it writes asks for no gradient.",
     ),
     (Cause.VIEW_IN_PLACE, "iterated"): Answer(
         verdict="{code:begin} writes in place into {part}, one of the views of {whole} that the loop makes all at once.",
         why="autograd cannot rewrite the history of one of several views that one call returned; of a single view, made by its index, it can.",
-        mend="{head}, and there {indexed}.",
+        mend="{head}, and there {indexed:list}.",
     ),
     (Cause.VIEW_IN_PLACE, "of_function"): Answer(
         verdict="{code:begin} writes in place into what {function}, a custom Function, gave back as it came.",
         why="its forward returns an input itself, so the result counts as a view of {input}, and its backward would be lost with that write.",
-        mend="{anew}; a forward that writes into its input in place marks it: ctx.mark_dirty(…).",
+        mend="{anew} A forward that writes into its input in place marks it: ctx.mark_dirty(…).",
     ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "raised"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
@@ -1841,6 +1938,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="compute it with the new weights: move {lines:list} below {step}. Or call {second} before that step, if the step is to use its gradient too.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_moved"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="compute it with the new weights: move {lines:list} below {step}.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped_lines_alone"): Answer(
         verdict="{writer} changed {name} between the forward of {root} and its backward.",
         why="{reasons:sentences}",
@@ -1854,12 +1956,22 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MODIFIED_IN_PLACE, "stepped_added"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
-        mend="compute the loss anew after {step}, by a forward of its own. Before that step, {second} would add to the gradients of {first}, which the step uses.",
+        mend="{again} Before that step, {second} would add to the gradients of {first}, which the step uses.",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
         why="{reasons:sentences}",
-        mend="call {second} before {step}, or compute the loss anew after it.",
+        mend="call {second} before {step}.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_again"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward.",
+        why="{reasons:sentences}",
+        mend="{again}",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_dropped"): Answer(
+        verdict="{writer} changed {name} between the forward and this backward, and the loss that was computed after it was dropped: {dropped}.",
+        why="{reasons:sentences}",
+        mend="{wanted} there: so {second} goes back through the new loss.",
     ),
     (Cause.MODIFIED_IN_PLACE, "written"): Answer(
         verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
@@ -2010,12 +2122,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.UNUSED_INPUT, "unseen"): Answer(
         verdict="One of the inputs of autograd.grad is not in the graph of its output.",
         why="no gradient path leads to it: it was cut off, or the forward used another tensor.",
-        mend="ask for the tensor that the forward used, or allow_unused=True.",
+        mend="ask for the tensor that the forward used. Where None is meant for it: allow_unused=True.",
     ),
     (Cause.UNUSED_INPUT, "unseen_numbered"): Answer(
         verdict="Input {index} of autograd.grad is not in the graph of its output.",
         why="no gradient path leads to it: it was cut off, or the forward used another tensor.",
-        mend="ask for the tensor that the forward used, or allow_unused=True.",
+        mend="ask for the tensor that the forward used. Where None is meant for it: allow_unused=True.",
     ),
     (Cause.UNUSED_INPUT, "cut"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2045,7 +2157,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.UNUSED_INPUT, "copied"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, of which {name} is a copy.",
-        mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
+        mend="ask for {twin}. If the gradient of {name} itself is meant: compute {root} from {name}.",
     ),
     (Cause.UNUSED_INPUT, "in_memory"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2060,12 +2172,27 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.UNUSED_INPUT, "same_values"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name} but from {twin}, which has the same values {values}.",
-        mend="ask for {twin} if that is meant; else compute {root} from {name}, or allow_unused=True.",
+        mend="ask for {twin}. If the gradient of {name} itself is meant: compute {root} from {name}.",
     ),
     (Cause.UNUSED_INPUT, "unused"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name}.",
-        mend="compute {root} from {name}, or allow_unused=True.",
+        mend="compute {root} from {name}.",
+    ),
+    (Cause.UNUSED_INPUT, "unused_among"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was not computed from {name}.",
+        mend="compute {root} from {name}. If it is to have no part in it: do not ask for it; allow_unused=True gives None in its place.",
+    ),
+    (Cause.UNUSED_INPUT, "without_graph"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from it through {names:few} alone, which {code} ({place}) gave without a graph: they are numbers.",
+        mend="create_graph=True in {code} ({place}).",
+    ),
+    (Cause.UNUSED_INPUT, "asked_too_late"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from what {code} ({place}) made of {name}, before {switch}: {name} did not require grad yet, so that has no history.",
+        mend="{code} once more below {switch}, before {root} is computed from it.",
     ),
     (Cause.UNUSED_INPUT, "loop_name"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2290,6 +2417,7 @@ RAISED |= {
     for (cause, form), answer in RAISED.items()
     if (form == "raised" and cause not in (Cause.NON_LEAF_IN_OPTIMIZER, Cause.NOT_KNOWN))
     or form == "dtype"
+    or (cause is Cause.NOT_SCALAR and form in ("loss", "read_since", "differentiated"))
 }
 
 # phrases of the sentences above, and sentences that stand in several of them
@@ -2310,16 +2438,21 @@ IN_RAISED = {
     # what to write instead
     "parameters_but": "[p for name, p in {model}.named_parameters() if not name.startswith('{path}.')]",
     "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
-    "anew": "{anew} in the place of {code}",
-    "anew_unknown": "compute a new tensor there (y = y * 2 for y *= 2)",
-    "anew_by_module": "inplace=False there",
+    "anew": "{anew} in the place of {code}.",
+    "copied_leaf": "{copy} = {name}.clone() above {code}, and {copy} in the place of {name} from there on: a copy can be written, and stays connected.",
+    "loop_at": "the loop in {place}",
+    "loss_anew": "compute the loss anew after {step}, by a forward of its own.",
+    "lines_again": "{lines:list} once more above {second}: so the loss is computed with the new weights.",
+    "clone_above": "{name} = {name}.clone() above {code}.",
+    "below_it": "{codes:list} below {place}: {codes:a view that is made alone|views that are made alone} can be written.",
+    "anew_unknown": "compute a new tensor there (y = y * 2 for y *= 2).",
+    "anew_by_module": "inplace=False there.",
     "write_anew": "{anew} in the place of {code}: a new tensor, and the saved one stays as it was.",
     "write_own": "write into a clone: .clone() around what {code} computes, before it is written.",
-    "write_own_item": "write into a clone: .clone() behind what {code} computes; or collect the parts in a list and torch.stack() them.",
+    "write_own_item": "write into a clone: .clone() behind what {code} computes.",
     "write_input": "{copied} in {n:|each of }{codes:few}: what is saved is a copy then, and the write does not touch it.",
-    "write_input_item": "collect the parts in a list and torch.stack() them; or {copied} in {n:|each of }{codes:few}: what is saved is a copy then.",
+    "copied_view": "{anew} in the place of {code}: what is saved is a copy then, and the write does not touch it.",
     "write_collected": "collect the parts in a list and torch.stack() them, in the place of a tensor that is written item by item.",
-    "write_item_or": "{collected}; or {above}",
     "copy_above": "{name} = {name}.clone() above {code}: what was saved stays as it was.",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",
@@ -3852,6 +3985,7 @@ MAGIC = {
     "wanted": "expected names or expressions of this notebook that explain() takes: %gradviz why model loss",
     "no_expressions": "%gradviz why got {words}, which is no list of expressions; {wanted}",
     "raised": "%gradviz why got {words}, which raised {error}; {wanted}",
+    "none_at_error": "{words:few} {words:has|have} no value: the error came first.",
     "nothing_found": "%gradviz why found neither an error, nor a model, nor a loss among the notebook's variables: put %%gradviz above the cell and run it again; or %gradviz why x asks about x",
     "loss_lost": "The newest backward ran on a loss that has no name here: record that cell, or name a loss: %gradviz why loss.",
     "newer": "{name} is newer than this loss: %gradviz why {name} asks about it.",

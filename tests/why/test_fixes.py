@@ -886,34 +886,197 @@ w.sum().backward()
 # --- errors: what an input is ---------------------------------------------------------------------
 
 fix_of_error(
-    "leaf_in_place/raised",
+    "leaf_in_place/numbers",
     """
 w = torch.ones(2, requires_grad=True)
 w += 1
 w.sum().backward()
 """,
-    ("with torch.no_grad():", "w += 1", "with torch.no_grad():\n    w += 1"),
-    ("make a new tensor", "w += 1", "w = w + 1"),
+    ("with torch.no_grad(): around w += 1", "w += 1", "with torch.no_grad():\n    w += 1"),
 )
 fix_of_error(
-    "view_of_leaf_in_place/raised",
+    "leaf_in_place/by_module",
+    """
+x = torch.ones(3, requires_grad=True)
+net = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(3, 1))
+net(x).sum().backward()
+""",
+    ("inplace=False in net.0", "inplace=True", "inplace=False"),
+)
+fix_of_error(
+    "leaf_in_place/taken",
+    """
+x = torch.ones(3, requires_grad=True)
+y = F.relu(x, inplace=True)
+y.sum().backward()
+""",
+    ("y = F.relu(x) in the place of", "F.relu(x, inplace=True)", "F.relu(x)"),
+)
+fix(
+    "leaf_in_place/tracked",
+    "",
+    "w.grad is not None and x.grad is not None",
+    """
+w, x = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
+for _ in range(3):
+    x += w * 2
+x.sum().backward()
+""",
+    (
+        "x_new = x.clone() above the loop in program.py line 2, and x_new in the place of x",
+        "for _ in range(3):\n    x += w * 2\nx.sum()",
+        "x_new = x.clone()\nfor _ in range(3):\n    x_new += w * 2\nx_new.sum()",
+    ),
+)
+fix(
+    "leaf_in_place/needed",
+    "",
+    "s.grad is not None and s.grad[0] == 1",
+    """
+x, s = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+loss = (x * s).sum()
+x += 5
+(loss + (x * 0).sum()).backward()
+""",
+    (
+        "x_new = x.clone() above x += 5",
+        "x += 5\n(loss + (x * 0)",
+        "x_new = x.clone()\nx_new += 5\n(loss + (x_new * 0)",
+    ),
+)
+fix_of_error(
+    "view_of_leaf_in_place/numbers",
     """
 w = torch.ones(2, requires_grad=True)
 w[0] = 5.0
 w.sum().backward()
 """,
     ("with torch.no_grad():", "w[0] = 5.0", "with torch.no_grad():\n    w[0] = 5.0"),
-    ("write into a clone()", "w[0]", "w = w.clone()\nw[0]"),
+)
+fix(
+    "view_of_leaf_in_place/tracked",
+    "",
+    "net.weight.grad is not None",
+    """
+net, table = nn.Linear(2, 2), nn.Embedding(5, 2).requires_grad_(False)
+table.register_forward_hook(lambda module, given, made: made.requires_grad_())
+e = table(torch.arange(4))
+e = e.reshape(2, 4)
+e[:, :2] = net(torch.ones(2, 2))
+e.sum().backward()
+""",
+    ("e = e.reshape(2, 4).clone() in the place of", "e.reshape(2, 4)", "e.reshape(2, 4).clone()"),
+)
+fix(
+    "view_of_leaf_in_place/tracked",
+    "",
+    "net.fc.weight.grad is not None",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.state, self.fc = nn.Parameter(torch.zeros(4, 2)), nn.Linear(2, 2)
+    def forward(self, xs):
+        for t in range(3):
+            self.state[t + 1] = self.fc(xs[t])
+        return self.state.sum()
+net = Net()
+net(torch.ones(3, 2)).backward()
+""",
+    (
+        "state_new = self.state.clone() above the loop in program.py line 6",
+        "        for t in range(3):\n            self.state[t + 1] = self.fc(xs[t])\n"
+        "        return self.state.sum()",
+        "        state_new = self.state.clone()\n        for t in range(3):\n"
+        "            state_new[t + 1] = self.fc(xs[t])\n        return state_new.sum()",
+    ),
+)
+fix_of_error(
+    "view_of_leaf_in_place/needed",
+    """
+x, s = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+loss = (x * s).sum()
+x[0] = 5
+(loss + x.sum()).backward()
+""",
+    (
+        "x_new = x.clone() above x[0] = 5",
+        "x[0] = 5\n(loss + x.sum())",
+        "x_new = x.clone()\nx_new[0] = 5\n(loss + x_new.sum())",
+    ),
+)
+fix_of_error(
+    "view_of_leaf_in_place/taken",
+    """
+x = torch.ones(3, requires_grad=True)
+v = x.view(3)
+y = torch.relu_(v)
+y.sum().backward()
+""",
+    ("y = torch.relu(v) in the place of", "torch.relu_(v)", "torch.relu(v)"),
+)
+fix_of_error(
+    "view_of_leaf_in_place/by_module",
+    """
+x = torch.ones(4, requires_grad=True)
+net = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(2, 1))
+net(x[:2]).sum().backward()
+""",
+    ("inplace=False in net.0", "inplace=True", "inplace=False"),
 )
 fix_of_error(
     "not_scalar/raised",
     """
 w = torch.ones(2, requires_grad=True)
-loss = w * 2
-loss.backward()
+(w * 2).backward()
 """,
-    (".sum() or .mean()", "loss.backward", "loss.sum().backward"),
-    ("pass the gradient", "backward()", "backward(torch.ones(2))"),
+    (".mean(), or by .sum()", "(w * 2)", "(w * 2).mean()"),
+    (".mean(), or by .sum()", "(w * 2)", "(w * 2).sum()"),
+)
+fix_of_error(
+    "not_scalar/loss",
+    """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    loss = F.mse_loss(net(torch.ones(3, 2)), torch.zeros(3, 1), reduction="none")
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    float(loss) + loss.item()
+""",
+    (
+        "loss = loss.mean() above loss.backward()",
+        "    loss.backward()",
+        "    loss = loss.mean()\n    loss.backward()",
+    ),
+)
+fix(
+    "not_scalar/read_since",
+    "",
+    "priorities and priorities[0].shape == (3, 1)",
+    """
+net, priorities = nn.Linear(2, 1), []
+loss = F.mse_loss(net(torch.ones(3, 2)), torch.zeros(3, 1), reduction="none")
+loss.backward()
+priorities.append(loss.detach())
+""",
+    (
+        "loss.mean() in the place of loss in loss.backward()",
+        "loss.backward",
+        "loss.mean().backward",
+    ),
+)
+fix(
+    "not_scalar/differentiated",
+    "",
+    "du is not None and torch.allclose(du, 2 * x)",
+    """
+x, du = torch.ones(3, 1, requires_grad=True), None
+u = x ** 2
+du = torch.autograd.grad(u, x, create_graph=True)[0]
+""",
+    ("u.sum() in the place of u in du =", "grad(u, x", "grad(u.sum(), x"),
 )
 fix_of_error(
     "never_tracked/raised",
@@ -944,6 +1107,32 @@ h = w * 2
 print(h.numpy())
 """,
     ("h.detach().numpy()", "h.numpy()", "h.detach().numpy()"),
+)
+fix(
+    "numpy_on_tracked/function_in_forward",
+    "",
+    "net.weight.grad is not None",
+    """
+class Sum(nn.Module):
+    def forward(self, parts):
+        return np.sum(parts, axis=0)
+net, x = nn.Linear(2, 2), torch.ones(1, 2)
+Sum()([net(x), net(2 * x)]).sum().backward()
+""",
+    (
+        "torch.stack(parts).sum(dim=0) in the place of np.sum(parts, axis=0)",
+        "np.sum(parts, axis=0)",
+        "torch.stack(parts).sum(dim=0)",
+    ),
+)
+fix_of_error(
+    "numpy_on_tracked/function",
+    """
+w = torch.ones(2, requires_grad=True)
+y = np.exp(w * 2)
+""",
+    ("torch.exp(w * 2) in the place of np.exp(w * 2)", "np.exp", "torch.exp"),
+    ("only to look at the numbers: np.exp((w * 2).detach())", "w * 2)", "(w * 2).detach())"),
 )
 fix_of_error(
     "numpy_on_tracked/kept_in",
@@ -1069,17 +1258,83 @@ row.detach_()
     ("row.detach()", "row.detach_()", "value = row.detach()"),
 )
 fix_of_error(
-    "view_in_place/raised",
+    "view_in_place/several",
     """
 w = torch.ones(2, 2, requires_grad=True)
 a, b = (w * 2).unbind(0)
 a += 1
-a.sum().backward()
+b *= 3
+(a + b).sum().backward()
 """,
-    ("a = a + 1 in the place of", "a += 1", "a = a + 1"),
+    ("a = a + 1 in the place of", "a += 1", "a = a + 1", "b *= 3", "b = b * 3"),
+)
+fix(
+    "view_in_place/several",
+    "",
+    "z[0, 0] == 4 and z[1, 0] == 9 and w.grad[0, 0] == 4",
+    """
+w = torch.ones(2, 3, requires_grad=True)
+z = (w * 2).relu()
+first, second = z.chunk(2)
+first *= 2
+second[0] = 9
+z.sum().backward()
+""",
+    (
+        "z = z.clone() above first, second = z.chunk(2). first = z.narrow(0, 0, 1) and second = ",
+        "first, second = z.chunk(2)",
+        "z = z.clone()\nfirst, second = z.chunk(2)\n"
+        "first = z.narrow(0, 0, 1)\nsecond = z.narrow(0, 1, 1)",
+    ),
+)
+fix(
+    "view_in_place/several",
+    "",
+    "z[0, 1] == 4 and w.grad[1, 1] == 4",
+    """
+w = torch.ones(2, 3, requires_grad=True)
+z = w * 2
+a, b, c = z.unbind(1)
+b.mul_(2)
+z.sum().backward()
+""",
+    ("b = z.select(1, 1) below", "z.unbind(1)", "z.unbind(1)\nb = z.select(1, 1)"),
 )
 fix_of_error(
-    "view_in_place/raised",
+    "view_in_place/written_beside",
+    """
+w = torch.ones(2, 3, requires_grad=True)
+z = w * 2
+a, b = z.chunk(2)
+z *= 2
+(a.sum() + b.sum()).backward()
+""",
+    ("a, b = z.chunk(2) once more below z *= 2", "z *= 2", "z *= 2\na, b = z.chunk(2)"),
+)
+fix(
+    "view_in_place/iterated",
+    "",
+    "masks.sum() > 0 and masks.requires_grad",
+    """
+w = torch.ones(2, requires_grad=True)
+masks = torch.zeros(2, 3)
+for i in range(1):
+    pass
+for one, mask in zip(w * 2, masks):
+    mask[:2] = one
+    mask *= 2
+masks.sum().backward()
+""",
+    (
+        "for i_, (one, mask) in enumerate(zip(w * 2, masks)):, and there masks[i_][:2] = one and ",
+        "for one, mask in zip(w * 2, masks):",
+        "for i_, (one, mask) in enumerate(zip(w * 2, masks)):",
+        "    mask[:2] = one\n    mask *= 2",
+        "    masks[i_][:2] = one\n    masks[i_] *= 2",
+    ),
+)
+fix_of_error(
+    "view_in_place/view_outside",
     """
 w = torch.ones(2, requires_grad=True)
 base = w * 2
@@ -1088,7 +1343,22 @@ with torch.no_grad():
 row.mul_(w[:1])
 base.sum().backward()
 """,
-    ("the same side of no_grad", "with torch.no_grad():\n    row", "row"),
+    ("take row = base[:1] out of what", "with torch.no_grad():\n    row", "row"),
+)
+fix_of_error(
+    "view_in_place/write_inside",
+    """
+w = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    row = w[:1]
+row.mul_(3)
+w.sum().backward()
+""",
+    (
+        "with torch.no_grad(): around row.mul_(3)",
+        "row.mul_(3)",
+        "with torch.no_grad():\n    row.mul_(3)",
+    ),
 )
 fix_of_error(
     "non_leaf_in_optimizer/likely",
@@ -1384,7 +1654,36 @@ h[0] = 1
 (loss + h.sum()).backward()
 """,
     ("h = h.clone() above h[0] = 1", "h[0]", "h = h.clone()\nh[0]"),
-    ("collect the parts in a list", "h[0] = 1", "h = torch.stack([torch.tensor(1.0), *h[1:]])"),
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+lin = nn.Linear(3, 3, bias=False)
+x = torch.ones(2, 4, 3) + 1
+t = x[:, 0].view(1, 2, 3)
+t = t + lin(t)
+x[:, 0] = t.view(2, 3)
+x.sum().backward()
+""",
+    (
+        "t = x[:, 0].view(1, 2, 3).clone() in the place of t = x[:, 0].view(1, 2, 3)",
+        ".view(1, 2, 3)",
+        ".view(1, 2, 3).clone()",
+    ),
+)
+fix(
+    "modified_in_place/written",
+    "",
+    "x[2, 0] == 3 and w.grad is not None",  # x has what was added to its row
+    """
+w = torch.ones(4, 3, requires_grad=True)
+x = w * 2
+squares = x * x
+row = x[2]
+row += 1
+(squares.sum() + x.sum()).backward()
+""",
+    ("x.clone() in squares = x * x", "x * x", "x.clone() * x.clone()"),
 )
 fix_of_error(
     "modified_in_place/written",
@@ -1478,7 +1777,6 @@ h[0] = 7.0
 h.sum().backward()
 """,
     ("write into a clone", "w.exp()", "w.exp().clone()"),
-    ("torch.stack()", "h[0] = 7.0", "h = torch.stack([torch.tensor(7.0), h[1]])"),
 )
 fix_of_error(
     "modified_in_place/written",
@@ -1502,10 +1800,135 @@ opt.step()
 two.backward()
 """,
     ("call two.backward() before", "opt.step()\ntwo.backward()", "two.backward()\nopt.step()"),
+)
+fix_of_error(
+    "modified_in_place/stepped",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+x = torch.ones(1, 2)
+loss = net(x).pow(2).sum()
+with torch.no_grad():
+    for p in net.parameters():
+        p *= 0.9
+loss.backward()
+""",
     (
-        "compute the loss anew",
-        "two.backward()",
-        "two = net(torch.ones(1, 2)).pow(2).sum()\ntwo.backward()",
+        "call loss.backward() before the loop in program.py line 5",
+        "    for p in net",
+        "    loss.backward()\n    for p in net",
+        "        p *= 0.9\nloss.backward()",
+        "        p *= 0.9",
+    ),
+)
+fix(
+    "modified_in_place/stepped_again",
+    "",
+    "second.item() != first",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+out = net(torch.ones(1, 2))
+loss = out.pow(2).sum()
+first = loss.item()
+loss.backward(retain_graph=True)
+opt.step()
+opt.zero_grad()
+second = loss
+loss.backward()
+opt.step()
+""",
+    (
+        "and loss = out.pow(2).sum() (program.py line 4) once more above loss.backward()",
+        "second = loss\nloss.backward()",
+        "out = net(torch.ones(1, 2))\nloss = out.pow(2).sum()\nsecond = loss\nloss.backward()",
+    ),
+)
+fix(
+    "modified_in_place/stepped_again",
+    "",
+    "len(seen) == 2 and seen[0] != seen[1]",
+    """
+net, seen = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), []
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def update(loss):
+    seen.append(loss.item())
+    loss.backward(retain_graph=True)
+    opt.step()
+def train():
+    loss = net(torch.ones(1, 2)).pow(2).sum()
+    update(loss)
+    update(loss)
+train()
+""",
+    (
+        "compute the loss anew after",
+        "    update(loss)\ntrain()",
+        "    loss = net(torch.ones(1, 2)).pow(2).sum()\n    update(loss)\ntrain()",
+    ),
+)
+fix_of_error(
+    "modified_in_place/stepped_dropped",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+def climb():
+    with torch.no_grad():
+        for p in net.parameters():
+            p.add_(p.grad * 0.1)
+loss = net(torch.ones(1, 2)).pow(2).sum()
+loss.backward(retain_graph=True)
+climb()
+net(torch.ones(1, 2)).pow(2).sum()
+loss.backward()
+""",
+    (
+        "loss = net(torch.ones(1, 2)).pow(2).sum() there",
+        "climb()\nnet(torch",
+        "climb()\nloss = net(torch",
+    ),
+)
+fix_of_error(
+    "modified_in_place/stepped_lines",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def update():
+    opt.step()
+one = net(torch.ones(1, 2)).sum()
+two = net(torch.ones(1, 2)).pow(2).sum()
+one.backward()
+update()
+two.backward()
+""",
+    (
+        "move two = net(torch.ones(1, 2)).pow(2).sum() below",
+        "two = net(torch.ones(1, 2)).pow(2).sum()\none.backward()\nupdate()",
+        "one.backward()\nupdate()\ntwo = net(torch.ones(1, 2)).pow(2).sum()",
+    ),
+    (
+        "call two.backward() before that step",
+        "update()\ntwo.backward()",
+        "two.backward()\nupdate()",
+    ),
+)
+fix(
+    "modified_in_place/stepped_moved",
+    "",
+    "body.weight.grad is not None",
+    """
+body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+opt, head_opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (body, head))
+made = body(torch.ones(1, 2))
+head_loss = head(made.detach()).pow(2).sum()
+body_loss = head(made).pow(2).sum()
+head_loss.backward()
+head_opt.step()
+body_loss.backward()
+opt.step()
+""",
+    (
+        "move body_loss = head(made).pow(2).sum() below head_opt.step()",
+        "body_loss = head(made).pow(2).sum()\nhead_loss.backward()\nhead_opt.step()",
+        "head_loss.backward()\nhead_opt.step()\nbody_loss = head(made).pow(2).sum()",
     ),
 )
 fix_of_error(
@@ -1735,6 +2158,37 @@ opt_d.step()
     ("compute fake anew", "d_loss =", "fake = G(torch.randn(4, 2))\nd_loss ="),
 )
 fix_of_error(
+    "unused_input/asked_too_late",
+    """
+p, net = torch.randn(4, 3), nn.Linear(3, 1)
+def edges(p):
+    return p[1:] - p[:-1]
+vectors = edges(p)
+for _ in range(2):
+    p.requires_grad_()
+    energy = net(vectors.tanh()).sum()
+    force = torch.autograd.grad(energy, p)[0]
+    with torch.no_grad():
+        p += 0.1 * force
+""",
+    (
+        "vectors = edges(p) once more below p.requires_grad_()",
+        "    p.requires_grad_()",
+        "    p.requires_grad_()\n    vectors = edges(p)",
+    ),
+)
+fix_of_error(
+    "unused_input/unused_among",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.zeros(3, requires_grad=True)
+loss = (w * 2).sum()
+torch.autograd.grad(loss, [w, v])
+""",
+    ("compute loss", "(w * 2).sum()", "(w * 2).sum() + v.sum()"),
+    ("do not ask for it", "[w, v]", "[w]"),
+    ("allow_unused=True gives None", "[w, v]", "[w, v], allow_unused=True"),
+)
+fix_of_error(
     "unused_input/cut",
     """
 w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -1752,7 +2206,11 @@ loss = (w * 2).sum()
 torch.autograd.grad(loss, w.clone())
 """,
     ("ask for w", "w.clone()", "w"),
-    ("allow_unused=True", "w.clone()", "w.clone(), allow_unused=True"),
+    (
+        "compute loss from input 0",
+        "loss = (w * 2).sum()\ntorch.autograd.grad(loss, w.clone())",
+        "v = w.clone()\nloss = (v * 2).sum()\ntorch.autograd.grad(loss, v)",
+    ),
 )
 fix_of_error(
     "unused_input/loop_name",
@@ -1779,7 +2237,6 @@ loss = (w * 2).sum()
 torch.autograd.grad(loss, v)
 """,
     ("compute loss from v", "(w * 2)", "(v * 2)"),
-    ("allow_unused=True", "loss, v", "loss, v, allow_unused=True"),
 )
 
 fix_of_error(
@@ -3458,6 +3915,46 @@ loss.backward()
 )
 fix(
     "cut/severed",
+    "rate",
+    "rate.grad is not None and rate.grad != 0",
+    """
+rate, rent = torch.tensor(0.3, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+state, draws = torch.zeros(20), torch.rand(20)
+ill = draws < rate
+state[ill] = 2.0
+loss = (state.sum() * rent).pow(2)
+loss.backward()
+""",
+    (
+        "p = torch.sigmoid((rate - draws) / t), t a small number: state = p * 2.0 + (1 - p) * state",
+        "state[ill] = 2.0",
+        "p = torch.sigmoid((rate - draws) / 0.1)\nstate = p * 2.0 + (1 - p) * state",
+    ),
+    cut="mix",
+)
+fix(
+    "cut/severed",
+    "rate",
+    "rate.grad is not None and rate.grad != 0",
+    """
+rate, rent = torch.tensor(0.3, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+state, draws = torch.zeros(20), torch.rand(20)
+ill = draws < rate
+state[ill] = 2.0
+loss = (state * (state == 2.0)).sum() * rent
+loss.backward()
+""",
+    (
+        "p itself in the place of the == in program.py line 5",
+        "state[ill] = 2.0",
+        "p = torch.sigmoid((rate - draws) / 0.1)\nstate = p * 2.0 + (1 - p) * state",
+        "(state == 2.0)",
+        "p",
+    ),
+    cut="mix_equal",
+)
+fix(
+    "cut/severed",
     "limit",
     "limit.grad is not None and limit.grad != 0",
     """
@@ -4499,6 +4996,9 @@ NOT_TRIED = {
     "exploding/not_traced": "it says where to look",
     "not_in_loss/base_used": "a view made under no_grad and switched on by hand",
     "not_known/used_up": "without a recording: tried with one as second_backward/same_graph",
+    "leaf_in_place/raised": "without a recording: tried with one as leaf_in_place/numbers",
+    "view_of_leaf_in_place/raised": "without a recording: tried with one as leaf_in_place/numbers",
+    "view_in_place/raised": "without a recording: tried with one as view_in_place/several",
     "custom_backward/raised": "without a recording: tried with one",
     "gradient_shape/raised": "without a recording: tried with one",
     "second_backward/unseen": "without a recording: tried with one as second_backward/shared",

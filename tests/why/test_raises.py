@@ -107,5 +107,6 @@ def test_why_names_the_cause_the_line_and_the_fix(name: str) -> None:
 def test_why_says_the_same_of_a_program_in_a_function(name: str) -> None:
     body = textwrap.indent(str(TABLE[name]["program"]).lstrip("\n"), "    ")
     told = asked(f"{HEAD}def main():\n{body}\nmain()\n", "in_function.py")
+    says = TABLE[name].get("says_in_function", TABLE[name]["says"])  # where less is known there
     assert told.cause == TABLE[name]["cause"], told
-    assert TABLE[name]["says"] in on_one_line(told), told
+    assert says in on_one_line(told), told

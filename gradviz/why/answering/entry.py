@@ -35,7 +35,8 @@ def explain(
     Args:
         subjects: tensors, losses, modules, optimizers; collections, model outputs and generators of
             them (a generator is read to its end, once). A module and a loss ask which of its
-            parameters that loss reaches, an optimizer what its next step does.
+            parameters that loss reaches, an optimizer what its next step does. Beside an error,
+            None is passed over: what was to be made there was not.
         error: what was raised, if that is the question.
         recording: of the code that made them: it tells the call and the line.
         names: what to call which tensor, module or optimizer. Left out, the words of this call and
@@ -78,10 +79,26 @@ def explain_at(
     check("names", names, Mapping, "a mapping, e.g. names={'loss': loss}")
     check("model", model, torch.nn.Module, "a torch.nn.Module, whose parameters are named")
     known = dict(names) if names is not None else _names_at(frame, subjects, recording is None)
+    return explain_named(subjects, known, error, recording, model)
+
+
+def explain_named(
+    subjects: tuple[Any, ...],
+    known: dict[str, Any],
+    error: BaseException | None = None,
+    recording: Recorded | None = None,
+    model: torch.nn.Module | None = None,
+    ended: BaseException | None = None,
+) -> Explanation:
+    """Answer ``explain()``, with the names that are known; ``ended`` is the error with which the
+    recording ended, told only where that is the answer."""
+    if error is not None:
+        subjects = tuple(subject for subject in subjects if subject is not None)
     if not subjects and model is None and (recording is not None or error is not None):
         return explain_bare(Bare.of_recording(known, recording, error))
     with torch_private.unobserved(), torch.no_grad():
-        return explain_case(Case(subjects, known, model, recording, proven), error)
+        case = Case(subjects, known, model, recording, proven, ended=ended)
+        return explain_case(case, error)
 
 
 def _names_at(frame: FrameType, subjects: tuple[Any, ...], with_tensors: bool) -> dict[str, Any]:

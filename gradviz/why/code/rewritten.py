@@ -42,6 +42,23 @@ def out_of_place(code: str) -> str:
     return ast.unparse(statement)
 
 
+def copied_where_bound(code: str, name: str) -> str:
+    """Return the statement that gives a variable a value as one that gives it a copy of that; ""
+    where a statement does not do that alone.
+
+    >>> copied_where_bound("t = x[:, 0].view(2, 3)", "t"), copied_where_bound("y = a + b", "y")
+    ('t = x[:, 0].view(2, 3).clone()', 'y = (a + b).clone()')
+    >>> copied_where_bound("u, v = x", "u")
+    ''
+    """
+    statement = _parsed(code)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or ast.unparse(targets[0]) != name:
+        return ""
+    call = ast.Call(ast.Attribute(statement.value, "clone"), [], [])
+    return f"{name} = {ast.unparse(call)}"
+
+
 def data_given(code: str) -> tuple[str, str] | None:
     """Return what a statement gives the ``.data`` of, and what it gives; None of other statements.
 
@@ -79,92 +96,6 @@ def _new_result(call: ast.Call) -> str | None:
         return None
     call.keywords = [k for k in call.keywords if k.arg != "inplace"]
     return ast.unparse(call.args[0])
-
-
-class Indexed(NamedTuple):
-    """A write into a part of what a loop goes over, by its index.
-
-    Attributes:
-        whole: what the loop goes over.
-        head: the loop's head, with an index.
-        statement: the write.
-    """
-
-    whole: str
-    head: str
-    statement: str
-
-
-def written_by_index(statement: Any, name: str) -> Indexed | None:
-    """Return a write into a loop's variable as one into what the loop goes over; None where no loop
-    around the statement gives the variable a part of something.
-
-    Args:
-        statement: its syntax node, which knows its parents.
-        name: the variable.
-    """
-    loop: Any = statement
-    while not (isinstance(loop, ast.For) and name in _targets(loop)):
-        loop = getattr(loop, "parent", None)
-        if loop is None:
-            return None
-    whole = _gone_over(loop.target, loop.iter, name)
-    if whole is None:
-        return None
-    text = ast.unparse(whole)
-    head = f"for i, {_targets_code(loop.target)} in enumerate({ast.unparse(loop.iter)}):"
-    return Indexed(text, head, ast.unparse(_ByIndex(name, whole).visit(_copied(statement))))
-
-
-def _targets(loop: ast.For) -> list[str]:
-    """Return the variables that a loop gives values."""
-    return [node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)]
-
-
-def _targets_code(target: ast.expr) -> str:
-    """Return the code of a loop's variables as one of several."""
-    code = ast.unparse(target)
-    return f"({code.strip('()')})" if isinstance(target, ast.Tuple) else code
-
-
-def _gone_over(target: Any, source: Any, name: str) -> Any:
-    """Return the expression whose parts a loop's variable is, through ``zip`` and ``enumerate``."""
-    if isinstance(target, ast.Name):
-        is_named = target.id == name and isinstance(
-            source, (ast.Name, ast.Attribute, ast.Subscript)
-        )
-        return source if is_named else None
-    called = source.func.id if _is_plain_call(source) else ""
-    given = (
-        {"zip": source.args, "enumerate": [None, *source.args[:1]]}.get(called, [])
-        if called
-        else []
-    )
-    pairs = zip(getattr(target, "elts", ()), given, strict=False)
-    found = (_gone_over(part, value, name) for part, value in pairs if value is not None)
-    return next((whole for whole in found if whole is not None), None)
-
-
-def _is_plain_call(node: Any) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-
-
-def _copied(statement: Any) -> Any:
-    """Return a statement's syntax tree once more, to be changed."""
-    return ast.parse(ast.unparse(statement)).body[0]
-
-
-class _ByIndex(ast.NodeTransformer):
-    """Puts an item in the place of a variable."""
-
-    def __init__(self, name: str, whole: ast.expr) -> None:
-        self.name = name
-        self.whole = whole
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        if node.id != self.name:
-            return node
-        return ast.Subscript(self.whole, ast.Name("i"), node.ctx)
 
 
 def in_place(code: str) -> str:

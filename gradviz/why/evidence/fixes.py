@@ -10,6 +10,7 @@ from collections.abc import Iterable, Set
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
 from gradviz.graph.redo import Obstacle, obstacles_after
+from gradviz.names.frames import whole_code
 from gradviz.why.evidence.messages import in_sample, repair
 from gradviz.words.speech import say
 from gradviz.words.words import Words
@@ -90,6 +91,8 @@ def fix_alone(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of one call that cuts, whatever else stands in the way."""
     if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
         return _mask_mend(cut, graph) or say("mend.index")
+    if cut.reason in _DISCRETE and (mixed := _mix_mend(cut, graph)):
+        return mixed
     if cut.reason in _DISCRETE and graph.call[cut.call_id].function in _GIVING_INDICES:
         return say("mend.index_made")
     return repair(cut, graph)
@@ -99,7 +102,7 @@ def _mask_mend(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of choosing the values of one tensor by comparing two; "" where
     that is not what a cut is."""
     call, facts = graph.call[cut.call_id], Facts.of(graph)
-    compared = comparison_in(code_of(call)) if call.function in _COMPARING else None
+    compared = comparison_in(whole_code(call)) if call.function in _COMPARING else None
     readers = [] if cut.output_id is None else facts.calls_reading.get(cut.output_id, [])
     chosen = [
         reader
@@ -111,6 +114,49 @@ def _mask_mend(cut: Cut, graph: Graph) -> str:
     words = Words(graph)
     left, right = compared
     return say("mend.mask", left=left, right=right, values=words.name(chosen[0].inputs[0]))
+
+
+def _mix_mend(cut: Cut, graph: Graph) -> str:
+    """Return what to write instead of writing a value into those entries of a tensor for which a
+    comparison holds, and where ``==`` asks for that value later; "" where that is not what a cut
+    is."""
+    call, facts = graph.call[cut.call_id], Facts.of(graph)
+    compared = comparison_in(whole_code(call)) if call.function in _COMPARING else None
+    readers = [] if cut.output_id is None else facts.calls_reading.get(cut.output_id, [])
+    writes = [
+        c for c in readers if c.function == "__setitem__" and c.inputs[1:2] == (cut.output_id,)
+    ]
+    written = item_written(whole_code(writes[0])) if writes else None
+    if compared is None or written is None:
+        return ""
+    (left, right), (whole, value) = compared, written
+    mend = say(
+        "mend.mix", left=left, right=right, whole=whole, value=value, code=code_of(writes[0])
+    )
+    whole_id = graph.tensor[writes[0].inputs[0]].object_id
+    equal = [
+        c
+        for c in facts.readers.get(whole_id, ())
+        if c.id > writes[0].id and c.function in ("eq", "__eq__")
+    ]
+    places = list(dict.fromkeys(map(Words(graph).where, equal)))
+    return say("mend.mix_equal", first=mend, places=places) if places else mend
+
+
+def item_written(code: str) -> tuple[str, str] | None:
+    """Return into what a statement writes an item, and what it writes there; None for another.
+
+    >>> item_written("x[mask] = 2.0"), item_written("y = x[mask]")
+    (('x', '2.0'), None)
+    """
+    try:
+        node = ast.parse(code).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if not isinstance(node, ast.Assign) or not isinstance(target, ast.Subscript):
+        return None
+    return ast.unparse(target.value), ast.unparse(node.value)
 
 
 def comparison_in(code: str) -> tuple[str, str] | None:

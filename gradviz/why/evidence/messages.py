@@ -98,6 +98,26 @@ _STALE = re.compile(
 )
 
 
+_TOGETHER = re.compile(r"output of a function that returns multiple views")
+_WRITTEN_BESIDE = re.compile(r"its base or another view of its base has been modified")
+_IN_A_MODE = re.compile(r"view was created in \w+ mode and is being modified")
+
+
+def is_one_of_several(text: str) -> bool:
+    """Say whether an error is about one of several views that one call made."""
+    return _TOGETHER.search(text) is not None
+
+
+def is_written_beside(text: str) -> bool:
+    """Say whether an error is about a view whose whole, or another part of it, was written."""
+    return _WRITTEN_BESIDE.search(text) is not None
+
+
+def is_made_without_gradients(text: str) -> bool:
+    """Say whether an error is about a view that was made where gradients were off."""
+    return _IN_A_MODE.search(text) is not None
+
+
 NEAR = 10  # calls among which a distribution's sample() makes its cut
 
 

@@ -81,6 +81,10 @@ class FailedLine:
         """Return what an expression of the line stands for, or ``UNREAD``."""
         return value_of(expression, self.frames[-1].names) if self.frames else UNREAD
 
+    def source(self, node: Any) -> Source:
+        """Return where a statement of the function stands that raised."""
+        return source_of(file_of(self.frames[-1].code), node)
+
     def raised_by(self, kind: type, *methods: str) -> bool:
         """Say whether one of some methods of a class raised the error."""
         trace = [*traced(self.error.__traceback__)]

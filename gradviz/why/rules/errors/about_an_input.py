@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, CutReason, Tensor
+from gradviz.names.frames import whole_code
+from gradviz.why.code.numpy_calls import array_taken_of
 from gradviz.why.code.reading import LOOKS
-from gradviz.why.code.rewritten import out_of_place, reduced_whole, written_by_index
+from gradviz.why.code.rewritten import out_of_place
 from gradviz.why.evidence.fixes import fix_of, is_label
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation, at_a_word
@@ -57,87 +58,10 @@ def anew(failure: Failure) -> str:
     call = failure.call
     if call is not None and call.module:
         return say("raised.anew_by_module")
-    code = out_of_place(code_of(call)) if call is not None else ""
+    code = out_of_place(whole_code(call)) if call is not None else ""
     if not code:
         return say("raised.anew_unknown")
     return say("raised.anew", anew=Code(code), code=failure.code(call))
-
-
-def of_function(failure: Failure) -> Explanation | None:
-    """Tell of a write in place into what a custom Function returned as it was given."""
-    tensor = blamed(failure, Cause.VIEW_IN_PLACE)
-    maker = failure.facts.maker.get(tensor.id) if tensor else None
-    if tensor is None or maker is None or not maker.function.endswith(".apply"):
-        return None
-    same = [t for t in map(failure.graph.tensor.get, maker.inputs) if t and _is_view_of(tensor, t)]
-    if not same:
-        return None
-    return failure.answer(
-        Cause.VIEW_IN_PLACE,
-        "of_function",
-        calls=[maker, failure.call],
-        tensors=[tensor, same[0]],
-        code=failure.code(failure.call) or say("raised.call"),
-        function=maker.function.removesuffix(".apply"),
-        anew=anew(failure),
-        input=failure.name(same[0]),
-    )
-
-
-def iterated(failure: Failure) -> Explanation | None:
-    """Tell of a loop over a tensor that writes in place into its parts: all of them are made in one
-    call, and one by its index is not."""
-    tensor = blamed(failure, Cause.VIEW_IN_PLACE)
-    base = failure.graph.tensor.get(tensor.base_id) if tensor else None
-    line = failure.failed
-    if tensor is None or base is None or line is None or "Unbind" not in failure.text:
-        return None
-    if base.is_leaf and base.requires_grad:  # none of its views may be written
-        return None
-    write = written_by_index(line.parts[-1] if line.parts else None, failure.in_code(tensor))
-    if write is None:
-        return None
-    return failure.answer(
-        Cause.VIEW_IN_PLACE,
-        "iterated",
-        calls=[failure.call],
-        tensors=[tensor, base],
-        code=failure.code(failure.call) or say("raised.call"),
-        part=failure.in_code(tensor),
-        whole=Code(write.whole),
-        head=Code(write.head),
-        indexed=Code(write.statement),
-    )
-
-
-def _is_view_of(tensor: Tensor, other: Tensor) -> bool:
-    """Say whether a tensor has the memory and the shape of another one."""
-    alike = (tensor.storage_id, tensor.shape) == (other.storage_id, other.shape)
-    return alike and tensor.storage_id is not None
-
-
-def sum_on_leaf(failure: Failure) -> Explanation | None:
-    """Tell of a leaf that is made in order to be filled, or added to, with what is computed: it
-    needs no requires_grad of its own."""
-    cause = failure.cause
-    tensor = blamed(failure, cause) if cause else None
-    if cause is None or tensor is None or failure.call is None:
-        return None
-    base = failure.graph.tensor.get(tensor.base_id) or tensor
-    maker = failure.facts.first_maker.get(base.object_id)
-    others = [t for t in failure.inputs if t.object_id not in (tensor.object_id, base.object_id)]
-    is_filled = any(t.requires_grad and not t.is_leaf for t in others)
-    if not is_filled or maker is None or "requires_grad" not in code_of(maker):
-        return None
-    return failure.answer(
-        failure.cause or cause,
-        "filled",
-        calls=[maker, failure.call],
-        tensors=[tensor, base],
-        code=failure.code(failure.call),
-        made=failure.code(maker),
-        base=failure.name(base),
-    )
 
 
 def not_a_float(failure: Failure) -> Explanation | None:
@@ -156,32 +80,6 @@ def not_a_float(failure: Failure) -> Explanation | None:
         calls=[failure.call],
         tensors=[tensor],
         maker=failure.written(maker),
-        **fields(failure, tensor, None),
-    )
-
-
-def reduced_too_early(failure: Failure) -> Explanation | None:
-    """Tell of a loss that is a product, of which one factor alone was reduced to a number."""
-    tensor = blamed(failure, Cause.NOT_SCALAR)
-    maker = failure.facts.maker.get(tensor.id) if tensor else None
-    if tensor is None or maker is None or maker.function not in ("mul", "__mul__", "__rmul__"):
-        return None
-    inputs = [failure.graph.tensor[i] for i in maker.inputs]
-    makers = [failure.facts.maker.get(t.id) for t in inputs if t.shape == ()]
-    reduced = [c for c in makers if c is not None and c.function in ("mean", "sum") and c.inputs]
-    if len(reduced) != 1 or failure.graph.tensor[reduced[0].inputs[0]].shape != tensor.shape:
-        return None
-    whole = reduced_whole(code_of(maker), reduced[0].function)
-    if whole is None:
-        return None
-    return failure.answer(
-        Cause.NOT_SCALAR,
-        "reduced_too_early",
-        calls=[maker, failure.call],
-        tensors=[tensor],
-        factor=Code(whole.factor),
-        function=reduced[0].function,
-        anew=Code(whole.statement),
         **fields(failure, tensor, None),
     )
 
@@ -275,7 +173,7 @@ def fields(failure: Failure, tensor: Tensor | None, base: Tensor | None) -> dict
     shape = tensor.shape if tensor else None
     return {
         "name": name,
-        "it": failure.in_code(tensor) if tensor and tensor.name else UNNAMED,
+        "it": failure.in_code(tensor) if tensor and tensor.name else _word_in(failure),
         "code": failure.code(failure.call) or say("raised.call"),
         "base": failure.name(whole) if whole else say("raised.a_tensor"),
         "view": say("raised.view_of", base=failure.name(base)) if base else say("raised.view"),
@@ -285,6 +183,14 @@ def fields(failure: Failure, tensor: Tensor | None, base: Tensor | None) -> dict
         else say("raised.many_numbers"),
         "dtype": (tensor.dtype or "") if tensor else "",
     }
+
+
+def _word_in(failure: Failure) -> str:
+    """Return what stands for a tensor without a name in the failing line, where that makes an array
+    of it; else a word for any."""
+    parts = failure.failed.parts if failure.failed is not None else []
+    word = array_taken_of(parts[-1]) if parts and failure.cause is Cause.NUMPY_ON_TRACKED else ""
+    return Code(word) if word else UNNAMED
 
 
 def blamed(failure: Failure, cause: Cause) -> Tensor | None:

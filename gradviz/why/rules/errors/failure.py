@@ -20,6 +20,7 @@ from gradviz.graph.records import (
     Node,
     NodeKind,
     Raised,
+    SavedState,
     Source,
     Tensor,
 )
@@ -305,6 +306,19 @@ class Failure:
             if e.next_node_id in old
         }
         return [t for edge, t in self.facts.last_at.items() if edge in entered]
+
+    def family(self, tensor: Tensor) -> int:
+        """Return the object that a tensor is a view of, or is itself: the versions of all views of
+        one object are counted together."""
+        base = self.graph.tensor.get(tensor.base_id)
+        return tensor.object_id if base is None else base.object_id
+
+    def is_saved(self, tensor: Tensor) -> bool:
+        """Say whether a node keeps a tensor for a gradient that is still to come: what is written
+        into it would make that backward raise."""
+        states = {t.id for t in self.facts.states.get(tensor.object_id, ())}
+        kept = (saved for node in self.graph.nodes for saved in node.saved)
+        return any(s.tensor_id in states and s.state is not SavedState.FREED for s in kept)
 
     def made_again(self, maker: Call, first: Call, reader: Call) -> bool:
         """Say whether the line of the maker ran again before the value was read: the name is

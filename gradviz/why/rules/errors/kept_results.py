@@ -3,6 +3,7 @@ data in and out, knows no torch."""
 
 from __future__ import annotations
 
+import ast
 import math
 
 from gradviz.graph.findings import Cause
@@ -21,9 +22,44 @@ from gradviz.names.frames import (
     place_of_keeper,
     value_kept,
 )
+from gradviz.why.code.numpy_calls import numpy_call
 from gradviz.why.rules.errors.about_an_input import blamed
-from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code
+
+
+def given_to_numpy_in_forward(failure: Failure) -> Explanation | None:
+    """Tell of a function of numpy's that a module's forward gave tensors: what it is in torch, as
+    what it gives is to be learned through."""
+    line = failure.failed
+    if line is None or all(frame.code.co_name != "forward" for frame in line.frames):
+        return None
+    return _to_numpy(failure, in_forward=True)
+
+
+def given_to_numpy(failure: Failure) -> Explanation | None:
+    """Tell of a function of numpy's that was given tensors: what it is in torch, and what it is of
+    the numbers alone."""
+    return _to_numpy(failure, in_forward=False)
+
+
+def _to_numpy(failure: Failure, *, in_forward: bool) -> Explanation | None:
+    """Tell of the call of a numpy function in the failing line."""
+    line = failure.failed
+    calls = [] if line is None else [numpy_call(node, line.value) for node in line.nodes(ast.Call)]
+    found = next((call for call in calls if call is not None), None)
+    if line is None or found is None or line.place is None:
+        return None
+    return failure.answer(
+        Cause.NUMPY_ON_TRACKED,
+        "function_in_forward" if in_forward else "function",
+        calls=[call_at(line.place)],
+        tensors=[*failure.inputs[:1]],
+        code=Code(found.code),
+        torch=Code(found.in_torch),
+        detached=Code(found.detached),
+    )
 
 
 def kept_by(failure: Failure) -> Explanation | None:
@@ -31,7 +67,9 @@ def kept_by(failure: Failure) -> Explanation | None:
     what keeps it: a module, a list."""
     tensor = blamed(failure, failure.cause) if failure.cause else None
     maker = failure.facts.first_maker.get(tensor.object_id) if tensor else None
-    if failure.cause is None or tensor is None or maker is None or is_given(failure, tensor, maker):
+    if failure.cause is None or tensor is None or maker is None or tensor.is_leaf:
+        return None
+    if is_given(failure, tensor, maker):
         return None
     copies = failure.cause is Cause.DEEPCOPY_NON_LEAF
     kept = keeper_of(failure, maker)

@@ -3,6 +3,7 @@ torch."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -19,13 +20,16 @@ from gradviz.graph.records import (
 )
 from gradviz.names.frames import (
     Scope,
+    call_alone,
     frames,
     keepers,
     place_at,
     place_of_keeper,
     variables_of,
+    whole_code,
 )
-from gradviz.why.code.rewritten import out_of_place
+from gradviz.why.code.in_place import is_called_below, loop_over
+from gradviz.why.code.rewritten import copied_where_bound, out_of_place
 from gradviz.why.evidence.messages import (
     Versions,
     versions,
@@ -99,7 +103,7 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     freed = freed_besides(failure)
     lines = [] if made is not None else lines_between(failure, step, update.node)
     outside = [] if made is not None or lines else _lines_outside(failure, step, update.node)
-    fields = {**fields, "step": failure.written(step), "second": failure.code(failure.call)}
+    fields = {**fields, "step": _place_of_step(failure, step), "second": failure.code(failure.call)}
     loop = over_by_the_loop(failure, step)
     if loop is not None:
         form, made = "stepped_over", loop.place
@@ -109,7 +113,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         form, made, added = over_by_its_name(failure, state, made, form)
         fields |= added
     elif lines:
-        form = "stepped_lines_freed" if freed else "stepped_lines"
+        form = _form_of_lines(failure, update)
+        form = "stepped_lines_freed" if freed else form
     elif outside:
         form = "stepped_lines_alone"
         lines = outside
@@ -155,12 +160,107 @@ def _form_of_state(failure: Failure, state: Tensor, step: Call, *, is_freed: boo
     return "stepped_between_freed" if is_freed else "stepped_between"
 
 
-def alone(failure: Failure, update: Update) -> tuple[str, dict[str, str]]:
+def alone(failure: Failure, update: Update) -> tuple[str, dict[str, Any]]:
     """Return the form in which a step is told beside which nothing can be moved, and its fields."""
+    anew = computed_and_dropped(failure, update.step)
+    if anew is not None:
+        root = failure.graph.tensor[failure.call.inputs[0]] if failure.call else None
+        code = "" if anew.source is None else anew.source.code or ""
+        wanted = Code(f"{failure.in_code(root)} = {code}")
+        return "stepped_dropped", {"dropped": failure.written(anew), "wanted": wanted}
     first = added_to(failure, update)
-    if first is None:
-        return "stepped", {}
-    return "stepped_added", {"first": failure.written(first)}
+    if first is not None:
+        added = {"first": failure.written(first), "again": _computed_again(failure, update)}
+        return "stepped_added", added
+    is_for_unknown = not failure.optimizers and _is_stepped_below(failure)
+    is_used_up = _has_run_before(failure, update) or _is_stepped_again(failure, update.step)
+    if is_for_unknown or is_used_up:
+        return "stepped_again", {"again": _computed_again(failure, update)}
+    return "stepped", {}
+
+
+def _computed_again(failure: Failure, update: Update) -> str:
+    """Say which lines compute the loss with the new weights; where these stand elsewhere, that it
+    is to be computed anew."""
+    lines = lines_with_weights(failure, update.step, update.node)
+    if not lines:
+        return say("raised.loss_anew", step=_place_of_step(failure, update.step))
+    again = [failure.words.at(line, failure.code(line, LINE)) for line in lines]
+    return say("raised.lines_again", lines=again, second=failure.code(failure.call))
+
+
+def computed_and_dropped(failure: Failure, step: Call) -> Call | None:
+    """Return the statement after a step that computes a loss of the same weights, beside the
+    backward, and gives it no name."""
+    last = failure.call
+    if last is None or not last.inputs or not frames(last):
+        return None
+    root, scope = failure.graph.tensor[last.inputs[0]], variables_of(frames(last)[0])
+    for call in failure.calls_between(step, last):
+        is_loss = any(_is_another(failure, root, i) for i in call.outputs)
+        place = _place_in(scope, call) if is_loss and not call.bookkeeping else None
+        if place is not None and call_alone(code_of(place)) is not None:
+            return place
+    return None
+
+
+def _is_another(failure: Failure, root: Tensor, tensor_id: int) -> bool:
+    """Say whether a result that nothing reads looks like a loss: of its shape, and of one of its
+    weights."""
+    facts, tensor = failure.facts, failure.graph.tensor[tensor_id]
+    if tensor_id in facts.read_ids or tensor.is_leaf or tensor.shape != root.shape:
+        return False
+    weights = objects(facts.leaves_reached(root.id))
+    return not weights.isdisjoint(objects(facts.leaves_reached(tensor_id)))
+
+
+def _has_run_before(failure: Failure, update: Update) -> bool:
+    """Say whether a backward from the same tensor ran before a step: the step has used that
+    gradient."""
+    roots = () if failure.run is None else failure.run.roots
+    return any(
+        b.roots == roots and b.call_id < update.step.id for b in failure.graph.backwards if roots
+    )
+
+
+def _is_stepped_below(failure: Failure) -> bool:
+    """Say whether a statement below the backward, in its scope, steps: that step is to use this
+    gradient."""
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    return isinstance(statement, ast.stmt) and is_called_below("step", statement)
+
+
+def _is_stepped_again(failure: Failure, step: Call) -> bool:
+    """Say whether the same optimizer steps again below the backward, in its scope."""
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    called = code_of(step).partition("(")[0]
+    is_known = isinstance(statement, ast.stmt) and called.endswith("step")
+    return is_known and is_called_below(called, statement)
+
+
+def _place_of_step(failure: Failure, step: Call) -> str:
+    """Return what moved weights and where; of a line in a loop that goes over them the loop, as
+    what is to be done before or after it is done once."""
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    place = failure.failed.place if failure.failed else None
+    if step.source is None or place is None or not isinstance(statement, ast.stmt):
+        return failure.written(step)
+    is_here = step.source.file == place.file
+    loop = loop_over(step.source.line, statement) if is_here else None
+    if loop is None or failure.failed is None:
+        return failure.written(step)
+    return say("raised.loop_at", place=failure.words.line_of(failure.failed.source(loop)))
+
+
+def _form_of_lines(failure: Failure, update: Update) -> str:
+    """Tell where the lines belong that computed a loss with weights that were moved since: below
+    the step, where another one follows the backward, or the backward above it, where none does; of
+    a step in another scope than the backward's that is not known."""
+    places = frames(update.step)[:1], frames(failure.call)[:1] if failure.call else ()
+    scopes = [variables_of(place[0]) for place in places if place]
+    if len(scopes) < 2 or scopes[0] != scopes[1]:
+        return "stepped_lines"
+    return "stepped_moved" if _is_stepped_below(failure) else "stepped"
 
 
 def added_to(failure: Failure, update: Update) -> Call | None:
@@ -296,19 +396,32 @@ def lines_between(failure: Failure, step: Call, node: Node | None, depth: int = 
     """Return the statements above a step, beside the backward, that computed this loss with the
     weights that the step moved: they belong below it. None where one of them computed something for
     an earlier backward, too. By depth in the function that called the backward's, and so on."""
-    last, facts = failure.call, failure.facts
-    if last is None or node is None or len(frames(last)) <= depth:
+    last = failure.call
+    if last is None or len(frames(last)) <= depth:
         return []
-    scope = variables_of(frames(last)[depth])
-    behind = facts.ancestors(last.inputs[:1])
-    leading = [
-        t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, node)
-    ]
-    moved = _lines_making(failure, scope, leading, step)
+    lines = lines_with_weights(failure, step, node, depth)
+    moved = {line.source.line: line for line in lines if line.source}
     earlier = (b.call_id for b in failure.graph.backwards if b.call_id < step.id)
     roots = [i for c in earlier for i in failure.graph.call[c].inputs[:1]]
-    used = _lines_making(failure, scope, facts.ancestors(roots), step)
+    scope = variables_of(frames(last)[depth])
+    used = _lines_making(failure, scope, failure.facts.ancestors(roots), step)
     return [] if moved.keys() & used.keys() else list(moved.values())
+
+
+def lines_with_weights(
+    failure: Failure, step: Call, node: Node | None, depth: int = 0
+) -> list[Call]:
+    """Return the statements above a step, in the scope of the backward, that computed this loss
+    with the weights that the step moved."""
+    last = failure.call
+    if last is None or node is None or len(frames(last)) <= depth:
+        return []
+    behind = failure.facts.ancestors(last.inputs[:1])
+    stale = {node.id, *_stale_nodes(failure)}
+    leading = [
+        t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, stale)
+    ]
+    return [*_lines_making(failure, variables_of(frames(last)[depth]), leading, step).values()]
 
 
 def _depth_of_difference(failure: Failure, step: Call) -> int:
@@ -378,13 +491,20 @@ def carried_over_step(failure: Failure, step: Call | None, node: Node | None) ->
     later = (c for c in facts.ordinary_calls if c.id > step.id and not behind.isdisjoint(c.outputs))
     read = (tensor[i] for call in later for i in call.inputs)
     old = (t for t in read if t.name and t.id in facts.maker and facts.maker[t.id].id < step.id)
-    return next((t for t in old if _leads_to(failure, t, node)), None)
+    return next((t for t in old if _leads_to(failure, t, {node.id})), None)
 
 
-def _leads_to(failure: Failure, state: Tensor, node: Node) -> bool:
-    """Say whether a gradient from a result comes to a node."""
+def _stale_nodes(failure: Failure) -> set[int]:
+    """Return the nodes behind this loss that would find what they saved changed."""
+    met = failure.facts.reachable(failure.run.roots if failure.run else ())
+    nodes = (failure.graph.node[n] for n in met)
+    return {n.id for n in nodes if any(is_stale(saved, None) for saved in n.saved)}
+
+
+def _leads_to(failure: Failure, state: Tensor, nodes: set[int]) -> bool:
+    """Say whether a gradient from a result comes to one of some nodes."""
     edge = state.gradient_edge
-    return edge is not None and node.id in failure.facts.reachable([edge.node_id])
+    return edge is not None and not nodes.isdisjoint(failure.facts.reachable([edge.node_id]))
 
 
 def why_stale(
@@ -424,7 +544,12 @@ def calls_that_wrote(failure: Failure, saved: list[Tensor], stale: Versions | No
     """Return the calls that wrote what was saved between the two versions that torch names."""
     if stale is None:
         return []
-    writes = [e for e in failure.facts.writes if moved(failure, e, saved, stale)]
+    of_it = {t.object_id for t in saved}
+    writes = [e for e in failure.facts.writes if moved(failure, e, of_it, stale)]
+    if not writes:
+        families = {failure.family(t) for t in saved}
+        sharing = {t.object_id for t in failure.graph.tensors if failure.family(t) in families}
+        writes = [e for e in failure.facts.writes if moved(failure, e, sharing, stale)]
     return [failure.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
 
 
@@ -474,20 +599,25 @@ def inputs_at(failure: Failure, node: Node, stale: Versions) -> list[Tensor]:
     """Return the inputs that had the version that was saved: a view of one was saved, as of a
     weight that linear() turns over."""
     call = failure.maker(node)
-    versions_met = {(t.object_id, t.version) for t in failure.graph.tensors}
     inputs = [failure.graph.tensor[i] for i in (call.inputs if call else ())]
-    return [
-        t for t in inputs if t.version == stale.saved and (t.object_id, stale.now) in versions_met
-    ]
+    given = [t for t in inputs if t.version == stale.saved]
+    versions_met = {(t.object_id, t.version) for t in failure.graph.tensors}
+    own = [t for t in given if (t.object_id, stale.now) in versions_met]
+    if own:
+        return own
+    # a view that nothing held any more, when what it is a view of was written
+    families_met = {(failure.family(t), t.version) for t in failure.graph.tensors}
+    return [t for t in given if (failure.family(t), stale.now) in families_met]
 
 
-def moved(failure: Failure, event: Wrote, saved: list[Tensor], stale: Versions) -> bool:
-    """Say whether a write moved what was saved on between the two versions that torch names."""
+def moved(failure: Failure, event: Wrote, objects: set[int], stale: Versions) -> bool:
+    """Say whether a write moved one of some objects on between the two versions that torch
+    names."""
     before = failure.graph.tensor[event.before_id]
     after = failure.graph.tensor[event.after_id]
     if before.version is None or after.version is None:
         return False
-    if all(t.object_id != after.object_id for t in saved):
+    if after.object_id not in objects:
         return False
     return stale.saved <= before.version < after.version <= stale.now
 
@@ -510,13 +640,43 @@ def mend_of_write(
         return say("mend.write_unseen")
     if call.module:
         return say("mend.write_by_module")
-    anew, code = out_of_place(code_of(call)), failure.code(call)
-    if anew and call.grad_mode:
+    anew, code, maker = out_of_place(whole_code(call)), failure.code(call), failure.maker(node)
+    is_named = maker is not None and len(saved) == 1
+    is_lost = is_named and _is_seen_elsewhere(failure, call)
+    if anew and call.grad_mode and not is_lost:
         return say("raised.write_anew", anew=Code(anew), code=code)
-    maker = failure.maker(node)
     if maker is None or len(saved) != 1:
         return say("mend.write_unseen")
-    return _mend_for_savers(failure, call, maker, saved[0])
+    return _mend_of_view(failure, call, saved[0]) or _mend_for_savers(
+        failure, call, maker, saved[0]
+    )
+
+
+def _is_seen_elsewhere(failure: Failure, call: Call) -> bool:
+    """Say whether what a call wrote is read later as a part of something else: a new tensor in its
+    place would not be in there."""
+    tensor = failure.graph.tensor
+    written = tensor[call.inputs[0]] if call.inputs else None
+    if written is None or written.base_id is None:
+        return False
+    later = (c for c in failure.facts.ordinary_calls if c.id > call.id and c is not failure.call)
+    read = (tensor[i] for reader in later for i in reader.inputs)
+    family = failure.family(written)
+    return any(failure.family(t) == family and t.object_id != written.object_id for t in read)
+
+
+def _mend_of_view(failure: Failure, call: Call, saved: Tensor) -> str:
+    """Say how a saved view is made of a copy, where a statement gives it its name and something
+    else was written than that view; "" for anything else."""
+    maker = failure.facts.first_maker.get(saved.object_id)
+    written = failure.graph.tensor[call.inputs[0]] if call.inputs else None
+    if maker is None or saved.base_id is None or written is None:
+        return ""
+    if written.object_id == saved.object_id or not maker.grad_mode:
+        return ""
+    statement = next((frame.code for frame in frames(maker)[:1]), "")
+    copy = copied_where_bound(statement, saved.code_name)
+    return say("raised.copied_view", anew=Code(copy), code=failure.written(maker)) if copy else ""
 
 
 def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -> str:
@@ -533,7 +693,7 @@ def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -
         )
     named = [failure.written(one) for one in savers] if savers[1:] else [failure.code(savers[0])]
     return say(
-        "raised.write_input_item" if is_item else "raised.write_input",
+        "raised.write_input",
         copied=_copied(failure, saved, savers),
         codes=named,
         n=len(savers),
@@ -543,14 +703,11 @@ def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -
 def _mend_for_all(failure: Failure, call: Call, saved: Tensor) -> str:
     """Say what to write where several calls saved what is written, one of them as its own result:
     a name of its own for a copy leaves all of them as they are."""
-    name, collected = saved.code_name or "", say("raised.write_collected")
+    name, is_item = saved.code_name or "", call.function == "__setitem__"
     is_named = all(part.isidentifier() for part in name.split("."))
-    if not is_named or not _mentions(code_of(call), name):
-        return collected if call.function == "__setitem__" else say("mend.write_unseen")
-    above = say("raised.copy_above", name=Code(name), code=failure.code(call))
-    if call.function != "__setitem__":
-        return above
-    return say("raised.write_item_or", collected=collected.rstrip("."), above=above)
+    if is_named and _mentions(code_of(call), name):
+        return say("raised.copy_above", name=Code(name), code=failure.code(call))
+    return say("raised.write_collected") if is_item else say("mend.write_unseen")
 
 
 def savers_of(failure: Failure, saved: Tensor) -> list[Call]:

@@ -8,17 +8,17 @@ import re
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
+    Call,
     Node,
     NodeKind,
     Source,
     Tensor,
 )
+from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.code.loop_names import loop_names_rebound
 from gradviz.why.evidence.fixes import fix_of
-from gradviz.why.evidence.messages import (
-    number,
-)
-from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.evidence.messages import asks_for_graph, number
+from gradviz.why.rules.errors.failure import LINE, Failure, call_at
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
@@ -259,6 +259,86 @@ def input_part_of_used(failure: Failure) -> Explanation | None:
     )
 
 
+def input_behind_a_gradient(failure: Failure) -> Explanation | None:
+    """Tell of a gradient that ``autograd.grad`` gave without a graph, and through which alone the
+    output was computed from the input."""
+    tensor = unused(failure)
+    if tensor is None:
+        return None
+    root, facts = failure.inputs[0], failure.facts
+    used = facts.ancestors([root.id])
+    runs = [b for b in failure.graph.backwards if b.kind == "grad"]
+    for call in (failure.graph.call[b.call_id] for b in runs):
+        is_between = not used.isdisjoint(call.outputs) and call is not failure.call
+        if is_between and not asks_for_graph(call) and _is_behind(failure, tensor, call):
+            given = [failure.graph.tensor[i] for i in call.outputs if i in used]
+            return failure.answer(
+                Cause.UNUSED_INPUT,
+                "without_graph",
+                calls=[call, failure.call],
+                tensors=[tensor, root],
+                name=name_of(failure, tensor),
+                root=failure.name(root),
+                names=failure.names(given),
+                code=failure.code(call, LINE),
+                place=failure.words.where(call),
+            )
+    return None
+
+
+def _is_behind(failure: Failure, tensor: Tensor, call: Call) -> bool:
+    """Say whether what a call differentiated was computed from a tensor."""
+    behind = failure.facts.ancestors(call.inputs[:1])
+    return any(failure.graph.tensor[i].object_id == tensor.object_id for i in behind)
+
+
+def input_asked_too_late(failure: Failure) -> Explanation | None:
+    """Tell of what the output was computed from, and that was computed from the input before that
+    was told to require grad."""
+    tensor = unused(failure)
+    if tensor is None or failure.call is None or not frames(failure.call):
+        return None
+    root, facts = failure.inputs[0], failure.facts
+    used = facts.ancestors([root.id])
+    states = facts.states.get(tensor.object_id, ())
+    early = {t.id for t in states if t.id in used and t.requires_grad is False}
+    readers = (c for i in sorted(early) for c in facts.calls_reading.get(i, ()))
+    maker = next((c for c in readers if not used.isdisjoint(c.outputs) and c.outputs), None)
+    switch = _switch_of(failure, tensor)
+    if maker is None or switch is None or switch.id < maker.id:
+        return None
+    place = _outermost_making(failure, maker, failure.in_code(tensor))
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "asked_too_late",
+        calls=[place, failure.call],
+        also_at=[switch, maker],
+        tensors=[tensor, root],
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        code=failure.code(place, LINE),
+        place=failure.words.where(place),
+        switch=failure.written(switch),
+    )
+
+
+def _switch_of(failure: Failure, tensor: Tensor) -> Call | None:
+    """Return the last call that let a tensor require grad."""
+    given = {t.id for t in failure.facts.states.get(tensor.object_id, ())}
+    calls = [c for c in failure.graph.calls if c.function.startswith("requires_grad")]
+    return next((c for c in reversed(calls) if given.intersection(c.inputs[:1])), None)
+
+
+def _outermost_making(failure: Failure, maker: Call, name: str) -> Call:
+    """Return the statement of the scope of the call that raised under which another call ran, as it
+    can run once more; the call's own, where that statement would make the input anew."""
+    scope = variables_of(frames(failure.call)[0]) if failure.call else None
+    for depth, frame in enumerate(frames(maker)):
+        if variables_of(frame) == scope and name not in names_in(frame.code)[0]:
+            return place_at(maker, depth)
+    return place_at(maker, 0)
+
+
 def input_of_another(failure: Failure) -> Explanation | None:
     """Tell that the output was not computed from it, but perhaps from a twin of it."""
     tensor = unused(failure)
@@ -278,9 +358,12 @@ def input_of_another(failure: Failure) -> Explanation | None:
         )
     original = original_of(failure, tensor, used)
     twin = original or same_values_as(failure, tensor, used)
+    form = "copied" if original else "same_values"
+    if twin is None:
+        form = "unused_among" if len(wanted(failure)) > 1 else "unused"
     return failure.answer(
         Cause.UNUSED_INPUT,
-        "copied" if original else "same_values" if twin else "unused",
+        form,
         calls=[failure.call, failure.facts.maker.get(tensor.id) if twin else None],
         tensors=[tensor, twin or root],
         checked=() if failure.graph.notes else ("cut_recorded",),
@@ -326,5 +409,7 @@ def original_of(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | No
 
 
 def same_values_as(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | None:
-    """Return a used tensor that has the values of this one."""
-    return next((t for t in twins(failure, tensor, used) if t.values is not None), None)
+    """Return a used tensor that has the values of this one, and was not asked for itself."""
+    asked = {t.object_id for t in wanted(failure)}
+    found = (t for t in twins(failure, tensor, used) if t.values is not None)
+    return next((t for t in found if t.object_id not in asked), None)

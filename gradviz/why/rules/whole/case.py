@@ -51,6 +51,7 @@ class Case(Losses):
         losses, grads: those of the tensors that surely are losses, and whose ``.grad`` is asked.
         bare: the reader named none of the subjects.
         starved: what is known of the module whose parameters an optimizer was handed.
+        ended: the error with which the recording ended, where it still stands: its line and names.
     """
 
     def __init__(
@@ -64,8 +65,10 @@ class Case(Losses):
         grads: Iterable[Any] = (),
         starved: Starved | None = None,
         bare: bool = False,
+        ended: BaseException | None = None,
     ) -> None:
         super().__init__(subjects, names, model, recording, losses, grads, bare)
+        self.ended = ended
         self.prove = prove
         self.starved = starved
         self.told: Told = []  # the answer about each tensor
@@ -74,13 +77,13 @@ class Case(Losses):
 
     def failure(self, error: BaseException | None) -> Failure | None:
         """Return an error that was given, or with which the recording ended."""
-        last = [e for e in self.graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
-        event = last[0] if last and isinstance(last[0], Raised) else None
+        event = ended_with(self.graph)
         if error is not None:
             event = None
             kind, text = read_error(error)
         elif event is not None:
             kind, text = event.error, event.message
+            error = self.ended
         else:
             return None
         graph, parameters = self.where_it_raised(text)
@@ -561,3 +564,9 @@ def _is_fine(answer: Explanation) -> bool:
 def _holds_what_was_written(gradients: Gradients) -> bool:
     """Say whether another backward would raise, because what it saved was written in place."""
     return not gradients.used_up and gradients.holder_of_written is not None
+
+
+def ended_with(graph: Graph) -> Raised | None:
+    """Return the error with which a recording ended; None where a call ran after it."""
+    last = [e for e in graph.events if isinstance(e, (Raised, Called, Hooked))][-1:]
+    return last[0] if last and isinstance(last[0], Raised) else None

@@ -1,0 +1,168 @@
+"""A write in place into a leaf that requires grad, or through a view of it: whether numbers are set
+there, or what is to be learned through. Plain data in and out, knows no torch."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradviz.graph.facts import code_of
+from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call, Tensor
+from gradviz.names.frames import whole_code
+from gradviz.why.code.in_place import free_name, loop_without, statement_binding, written_in
+from gradviz.why.code.rewritten import copied_where_bound, out_of_place
+from gradviz.why.rules.errors.about_an_input import blamed, fields
+from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code, say
+
+
+def sum_on_leaf(failure: Failure) -> Explanation | None:
+    """Tell of a leaf that is made in order to be filled, or added to, with what is computed: it
+    needs no requires_grad of its own."""
+    cause = failure.cause
+    tensor = blamed(failure, cause) if cause else None
+    if cause is None or tensor is None or failure.call is None:
+        return None
+    base = failure.graph.tensor.get(tensor.base_id) or tensor
+    maker = failure.facts.first_maker.get(base.object_id)
+    others = [t for t in failure.inputs if t.object_id not in (tensor.object_id, base.object_id)]
+    is_filled = any(_leads_elsewhere(failure, t, base) for t in others)
+    if not is_filled or maker is None or "requires_grad" not in code_of(maker):
+        return None
+    return failure.answer(
+        failure.cause or cause,
+        "filled",
+        calls=[maker, failure.call],
+        tensors=[tensor, base],
+        code=failure.code(failure.call),
+        made=failure.code(maker),
+        base=failure.name(base),
+    )
+
+
+def _leads_elsewhere(failure: Failure, tensor: Tensor, leaf: Tensor) -> bool:
+    """Say whether a result was computed from another leaf than one."""
+    leaves = failure.facts.leaves_reached(tensor.id) if tensor.requires_grad else ()
+    return not tensor.is_leaf and any(t.object_id != leaf.object_id for t in leaves)
+
+
+def taken_as_result(failure: Failure) -> Explanation | None:
+    """Tell of a module, or of a function whose result is taken, that writes in place into a leaf:
+    what it is when it makes a new tensor."""
+    call, cause = failure.call, failure.cause
+    if call is None or cause is None:
+        return None
+    written = blamed(failure, cause)
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    is_taken = not isinstance(statement, (ast.Expr, ast.AugAssign)) and call.outputs == ()
+    code = out_of_place(whole_code(call)) if is_taken and not call.module else ""
+    if written is None or not (call.module or code) or call.function == "__setitem__":
+        return None
+    return failure.answer(
+        failure.cause or cause,
+        "by_module" if call.module else "taken",
+        calls=[call],
+        tensors=[written, _leaf(failure, written)],
+        module=call.module or "",
+        anew=Code(code),
+        **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+    )
+
+
+def numbers_set(failure: Failure) -> Explanation | None:
+    """Tell of numbers that are written into a leaf, which nothing is to be learned through, and
+    which no backward that is to come needs as they were."""
+    written = _written(failure)
+    if (
+        written is None
+        or _is_tracked(failure, written)
+        or failure.is_saved(_leaf(failure, written))
+    ):
+        return None
+    return failure.answer(
+        failure.cause or Cause.LEAF_IN_PLACE,
+        "numbers",
+        calls=[failure.call],
+        tensors=[written, _leaf(failure, written)],
+        **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+    )
+
+
+def learned_through(failure: Failure) -> Explanation | None:
+    """Tell of a write into a leaf of what is to be learned through, or of what a backward needs as
+    it was: a copy can be written, and stays connected."""
+    written = _written(failure)
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    if written is None or not isinstance(statement, ast.stmt):
+        return None
+    mend = _copied_where_made(failure, written, statement) or _copied_above(failure, statement)
+    if not mend:
+        return None
+    return failure.answer(
+        failure.cause or Cause.LEAF_IN_PLACE,
+        "tracked" if _is_tracked(failure, written) else "needed",
+        calls=[failure.call],
+        also_at=[failure.facts.maker.get(written.id)],
+        tensors=[written, _leaf(failure, written)],
+        mend=mend,
+        **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+    )
+
+
+def _written(failure: Failure) -> Tensor | None:
+    """Return what the call that raised was to write; None where that was a module's, or unknown."""
+    call, cause = failure.call, failure.cause
+    if call is None or cause is None or call.module:
+        return None
+    return blamed(failure, cause)
+
+
+def _leaf(failure: Failure, written: Tensor) -> Tensor:
+    """Return the leaf that a write would change."""
+    return failure.graph.tensor.get(written.base_id) or written
+
+
+def _is_tracked(failure: Failure, written: Tensor) -> bool:
+    """Say whether something that requires grad is written, other than what is written into."""
+    own = {written.object_id, _leaf(failure, written).object_id}
+    return any(t.requires_grad for t in failure.inputs if t.object_id not in own)
+
+
+def _copied_where_made(failure: Failure, written: Tensor, statement: Any) -> str:
+    """Say how a view of the leaf is made of a copy, where a statement of the function gives it its
+    name; "" where it is the leaf itself that is written."""
+    name = written_in(statement)
+    binder = statement_binding(name, statement) if written.base_id is not None else None
+    if binder is None or failure.failed is None or not _made_in(binder, failure, written):
+        return ""
+    copy = copied_where_bound(ast.unparse(binder), name)
+    place = failure.written(call_at(failure.failed.source(binder)))
+    return say("raised.anew", anew=Code(copy), code=place) if copy else ""
+
+
+def _made_in(statement: Any, failure: Failure, written: Tensor) -> bool:
+    """Say whether a statement made what is written."""
+    maker = failure.facts.maker.get(written.id)
+    source = None if maker is None else maker.source
+    return source is not None and statement.lineno <= source.line <= statement.end_lineno
+
+
+def _copied_above(failure: Failure, statement: Any) -> str:
+    """Say how the leaf is copied under a name of its own above the write, or above the loop in
+    which nothing else gives it a value."""
+    name = written_in(statement)
+    if not name or failure.failed is None:
+        return ""
+    copy = free_name(f"{name.rpartition('.')[2]}_new", statement)
+    loop = loop_without(name, statement)
+    place: Call = call_at(failure.failed.source(loop or statement))
+    return say(
+        "raised.copied_leaf",
+        copy=Code(copy),
+        name=Code(name),
+        code=failure.written(place)
+        if loop is None
+        else say("raised.loop_at", place=failure.words.where(place)),
+    )

@@ -1,0 +1,102 @@
+"""Backward was to start from more than one number: where they become one. Plain data in and out,
+knows no torch."""
+
+from __future__ import annotations
+
+import ast
+
+from gradviz.graph.facts import code_of
+from gradviz.graph.findings import Cause
+from gradviz.why.code.in_place import reads_below
+from gradviz.why.code.rewritten import reduced_whole
+from gradviz.why.rules.errors.about_an_input import blamed, fields
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code
+
+_AS_NUMBER = frozenset({"item", "backward"})
+
+
+def reduced_too_early(failure: Failure) -> Explanation | None:
+    """Tell of a loss that is a product, of which one factor alone was reduced to a number."""
+    tensor = blamed(failure, Cause.NOT_SCALAR)
+    maker = failure.facts.maker.get(tensor.id) if tensor else None
+    if tensor is None or maker is None or maker.function not in ("mul", "__mul__", "__rmul__"):
+        return None
+    inputs = [failure.graph.tensor[i] for i in maker.inputs]
+    makers = [failure.facts.maker.get(t.id) for t in inputs if t.shape == ()]
+    reduced = [c for c in makers if c is not None and c.function in ("mean", "sum") and c.inputs]
+    if len(reduced) != 1 or failure.graph.tensor[reduced[0].inputs[0]].shape != tensor.shape:
+        return None
+    whole = reduced_whole(code_of(maker), reduced[0].function)
+    if whole is None:
+        return None
+    return failure.answer(
+        Cause.NOT_SCALAR,
+        "reduced_too_early",
+        calls=[maker, failure.call],
+        tensors=[tensor],
+        factor=Code(whole.factor),
+        function=reduced[0].function,
+        anew=Code(whole.statement),
+        **fields(failure, tensor, None),
+    )
+
+
+def of_many_numbers(failure: Failure) -> Explanation | None:
+    """Tell of a loss with a name how it becomes one number: under its name, or, where each of its
+    numbers is read afterwards, for the backward alone."""
+    tensor = blamed(failure, Cause.NOT_SCALAR)
+    if tensor is None or failure.run is None or "real scalar" in failure.text:
+        return None
+    name = failure.in_code(tensor)
+    backward = _backward_of(failure, name)
+    if not backward:
+        return None
+    maker = failure.facts.maker.get(tensor.id)
+    is_made = maker is not None and maker is not failure.call
+    if failure.run.kind != "backward":
+        form = "differentiated_made" if is_made else "differentiated"
+    elif _is_read_by_number(failure, name):
+        form = "read_since_made" if is_made else "read_since"
+    else:
+        form = "loss_made" if is_made else "loss"
+    return failure.answer(
+        Cause.NOT_SCALAR,
+        form,
+        calls=[failure.call],
+        also_at=[maker],
+        tensors=[tensor],
+        maker=failure.written(maker),
+        function="mean" if failure.optimizers or failure.graph.modules else "sum",
+        backward=Code(backward),
+        **fields(failure, tensor, None),
+    )
+
+
+def _backward_of(failure: Failure, name: str) -> str:
+    """Return the statement that calls backward on a variable, or differentiates it; "" where the
+    failing line does neither."""
+    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    if not isinstance(statement, ast.stmt):
+        return ""
+    words = (n for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute)))
+    return ast.unparse(statement) if name in map(ast.unparse, words) else ""
+
+
+def _is_read_by_number(failure: Failure, name: str) -> bool:
+    """Say whether the numbers of a loss are read below the backward, other than as one number."""
+    statement = failure.failed.parts[-1] if failure.failed else None
+    return statement is not None and any(
+        not _is_as_one(word) for word in reads_below(name, statement)
+    )
+
+
+def _is_as_one(word: ast.expr) -> bool:
+    """Say whether a variable is read as one number: ``loss.item()``, ``float(loss)``, or shown."""
+    parent = getattr(word, "parent", None)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _AS_NUMBER
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
+        return parent.func.id in ("float", "int", "print")
+    return isinstance(parent, ast.FormattedValue)
