@@ -1497,6 +1497,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there requires grad: under no_grad it would be cut off.",
         mend="{mend}",
     ),
+    (Cause.LEAF_IN_PLACE, "fast_weights"): Answer(
+        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
+        mend="{made} in the place of {loop}, and {anew} in the place of {call}: the model is called with the moved ones.",
+    ),
     (Cause.LEAF_IN_PLACE, "needed"): Answer(
         verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. A backward that is to come needs {name} as it is: under no_grad the write would make it raise.",
@@ -1751,6 +1756,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="A module hands over its nn.Parameters and those of the modules that are its attributes: no plain tensors, and nothing from a plain list or dict. A generator gives them once.",
         mend="nn.Parameter(…), nn.ModuleList(…), and parameters() called where the optimizer is made.",
     ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "handed"): Answer(
+        verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
+        why="a result (of a call, of .to(), * 0.01) gets no .grad, so no step could move it.",
+        mend="{leaves:list} in {places:list}: the values are what they were, and the step moves {leaves:it|them}.",
+    ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "likely"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it. Likely, not proven: {names:few}.",
@@ -1911,7 +1921,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MODIFIED_IN_PLACE, "stepped_carried"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",
-        mend="make {value} anew after each step, before the next loss is computed from it; or run every backward before the step.",
+        mend="make {value} anew after each step, before the next loss is computed from it.",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped_over"): Answer(
         verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before, made with it before that step ({place}).",
@@ -1926,12 +1936,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MODIFIED_IN_PLACE, "stepped_between"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",
-        mend="{code} again after {step}, before this loss is computed from it; or {second} before that step.",
+        mend="{code} again after {step}, before this loss is computed from it.",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped_between_freed"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",
-        mend="{code} again after {step}, before this loss is computed from it; or {second} before that step. {detached:list} in {freed_in} besides: {first} has freed what is behind {shared:few}.",
+        mend="{code} again after {step}, before this loss is computed from it. {detached:list} in {freed_in} besides: {first} has freed what is behind {shared:few}.",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped_lines"): Answer(
         verdict="{writer} changed {name} between the forward and this backward.",
@@ -2067,7 +2077,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "once"): Answer(
         verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
-        mend="detach() what that line computes; or make {leaves:few} without requires_grad. If what is behind it is to learn: compute it anew in each iteration.",
+        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute it anew in each iteration.",
     ),
     (Cause.SECOND_BACKWARD, "once_unmoved"): Answer(
         verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
@@ -2149,10 +2159,25 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it was asked for along with all parameters, and {root} was computed without {part}.",
         mend="ask for the others alone: {wanted}, and zip the gradients with these. allow_unused=True gives None for each of {part}, which is then to be skipped.",
     ),
+    (Cause.UNUSED_INPUT, "part_first"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+        mend="{parts} above {computes}, and {anew} in the place of that: so {root} is computed from the parts.",
+    ),
+    (Cause.UNUSED_INPUT, "part_joined"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+        mend="{anew} in the place of {computes}: so {root} is computed from the parts.",
+    ),
+    (Cause.UNUSED_INPUT, "part_of_whole"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+        mend="{mends:sentences}",
+    ),
     (Cause.UNUSED_INPUT, "part_of_used"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
-        mend="{asked}, and of that the same part; or take the parts first and compute {root} from these, joined by torch.cat.",
+        mend="{asked}, and of that the same part.",
     ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2279,7 +2304,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MISUSED, "unscaled"): Answer(
         verdict="{scaler} was to step, and has never scaled a loss.",
         why="backward was called on the loss as it is, so its gradients are not scaled.",
-        mend="{scaler}.scale({loss}).backward() in the place of {loss}.backward(); or step the optimizer itself, without {scaler}.",
+        mend="{scaler}.scale({loss}).backward() in the place of {loss}.backward().",
     ),
     (Cause.MISUSED, "unscaled_twice"): Answer(
         verdict="unscale_() was called twice for this optimizer before update().",
@@ -2438,6 +2463,7 @@ IN_RAISED = {
     # what to write instead
     "parameters_but": "[p for name, p in {model}.named_parameters() if not name.startswith('{path}.')]",
     "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
+    "decorator_out": "leave {decorator} in line {line} out: what that function computes is to be learned through.",
     "anew": "{anew} in the place of {code}.",
     "copied_leaf": "{copy} = {name}.clone() above {code}, and {copy} in the place of {name} from there on: a copy can be written, and stays connected.",
     "loop_at": "the loop in {place}",

@@ -165,7 +165,6 @@ for _ in range(2):
         "    opt.step()",
         "    opt.step()\n    fake = net(torch.ones(1, 2))",
     ),
-    ("every backward before the step", "    opt.step()", "opt.step()"),
 )
 fix(
     "not_in_loss/dropped_result",
@@ -913,6 +912,25 @@ y.sum().backward()
     ("y = F.relu(x) in the place of", "F.relu(x, inplace=True)", "F.relu(x)"),
 )
 fix(
+    "leaf_in_place/fast_weights",
+    "",
+    "net.weight.grad is not None",
+    """
+net, x, y = nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1)
+grads = torch.autograd.grad(F.mse_loss(net(x), y), net.parameters(), create_graph=True)
+for p, g in zip(net.parameters(), grads):
+    p -= 0.1 * g
+F.mse_loss(net(2 * x), y).backward()
+""",
+    (
+        "fast = [p - 0.1 * g for (p, g) in zip(net.parameters(), grads)] in the place of the loop",
+        "for p, g in zip(net.parameters(), grads):\n    p -= 0.1 * g",
+        "fast = [p - 0.1 * g for (p, g) in zip(net.parameters(), grads)]",
+        "net(2 * x)",
+        "torch.func.functional_call(net, dict(zip(dict(net.named_parameters()), fast)), (2 * x,))",
+    ),
+)
+fix(
     "leaf_in_place/tracked",
     "",
     "w.grad is not None and x.grad is not None",
@@ -1361,10 +1379,44 @@ w.sum().backward()
     ),
 )
 fix_of_error(
-    "non_leaf_in_optimizer/likely",
+    "non_leaf_in_optimizer/handed",
     """
 w = torch.ones(2, requires_grad=True) * 0.1
 opt = torch.optim.SGD([w], lr=0.1)
+""",
+    (
+        "w = (torch.ones(2, requires_grad=True) * 0.1).detach().requires_grad_() in",
+        "torch.ones(2, requires_grad=True) * 0.1",
+        "(torch.ones(2, requires_grad=True) * 0.1).detach().requires_grad_()",
+    ),
+)
+fix(
+    "non_leaf_in_optimizer/handed",
+    "",
+    "not p.ctx.equal(before)",
+    """
+class Prompt(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 2)
+        self.ctx = self.table(torch.arange(3))
+p = Prompt()
+before = p.ctx.detach().clone()
+opt = torch.optim.SGD([p.ctx], lr=0.1)
+p.ctx.sum().backward()
+opt.step()
+""",
+    (
+        "self.ctx = nn.Parameter(self.table(torch.arange(3)).detach()) in",
+        "self.table(torch.arange(3))",
+        "nn.Parameter(self.table(torch.arange(3)).detach())",
+    ),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/likely",
+    """
+w = [torch.ones(2, requires_grad=True) * 0.1]
+opt = torch.optim.SGD(w, lr=0.1)
 """,
     (
         "then ask for gradients",
@@ -2058,9 +2110,8 @@ UPDATED = "with torch.no_grad():\n        w -= 0.1 * w.grad"
 fix_of_error(
     "second_backward/once",
     TARGET.replace("STEP", UPDATED),
-    ("detach() what", ".exp()", ".exp().detach()"),
     (
-        "without requires_grad",
+        "make true_w without requires_grad",
         "true_w = torch.ones(2, 1, requires_grad=True)",
         "true_w = torch.ones(2, 1)",
     ),
@@ -2156,6 +2207,65 @@ opt_d.step()
 """,
     ("fake.detach() in", "d_loss = D(fake)", "d_loss = D(fake.detach())"),
     ("compute fake anew", "d_loss =", "fake = G(torch.randn(4, 2))\nd_loss ="),
+)
+fix_of_error(
+    "unused_input/without_graph",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+grads = torch.autograd.grad((w.pow(2) * v).sum(), w)
+fast = w - 0.1 * grads[0]
+loss = fast.pow(2).sum()
+torch.autograd.grad(loss, v)
+""",
+    ("create_graph=True in grads = torch", "sum(), w)", "sum(), w, create_graph=True)"),
+)
+fix(
+    "unused_input/part_first",
+    "",
+    "du is not None and du.shape == (4, 1)",
+    """
+net, points, du = nn.Linear(2, 1), torch.randn(4, 2, requires_grad=True), None
+u = torch.tanh(net(points))
+x, t = points[:, 0:1], points[:, 1:2]
+du = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+""",
+    (
+        "u = torch.tanh(net(torch.cat([x, t], dim=1))) in the place of that",
+        "u = torch.tanh(net(points))\nx, t = points[:, 0:1], points[:, 1:2]",
+        "x, t = (points[:, 0:1], points[:, 1:2])\nu = torch.tanh(net(torch.cat([x, t], dim=1)))",
+    ),
+)
+fix_of_error(
+    "unused_input/part_of_used",
+    """
+net, points = nn.Linear(3, 1), torch.randn(4, 3, requires_grad=True)
+u = torch.tanh(net(points)).sum()
+du = torch.autograd.grad(u, points[:, 1])[0]
+""",
+    (
+        "torch.autograd.grad(u, points)[0], and of that the same part",
+        "points[:, 1])[0]",
+        "points)[0][:, 1]",
+    ),
+)
+fix(
+    "unused_input/part_of_whole",
+    "",
+    "dv is not None and dv.shape == (4,)",
+    """
+net, points, dv = nn.Linear(3, 1), torch.randn(4, 3, requires_grad=True), None
+u = torch.tanh(net(points))
+x = points[:, 1]
+du = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+dv = torch.autograd.grad(u.sum(), x)[0]
+""",
+    (
+        "torch.autograd.grad(u.sum(), points, create_graph=True)[0][:, 1] in the place of",
+        "torch.autograd.grad(u.sum(), x, create_graph=True)[0]",
+        "torch.autograd.grad(u.sum(), points, create_graph=True)[0][:, 1]",
+        "torch.autograd.grad(u.sum(), x)[0]",
+        "torch.autograd.grad(u.sum(), points)[0][:, 1]",
+    ),
 )
 fix_of_error(
     "unused_input/asked_too_late",

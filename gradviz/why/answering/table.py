@@ -158,6 +158,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, unused_input.input_behind_a_gradient, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_asked_too_late, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_of_another, of(Cause.UNUSED_INPUT)),
+    Rule(ERROR, RAISED, not_a_parameter.results_handed, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.results_like_parameters, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.not_assigned, of(Cause.NOT_A_PARAMETER)),
     Rule(ERROR, RAISED, not_a_parameter.not_parameters, of(Cause.NOT_A_PARAMETER)),
@@ -198,6 +199,7 @@ TABLE: tuple[Rule[...], ...] = (
         leaves_in_place.numbers_set,
         of(Cause.LEAF_IN_PLACE, Cause.VIEW_OF_LEAF_IN_PLACE),
     ),
+    Rule(ERROR, RAISED, leaves_in_place.parameters_learned_through, of(Cause.LEAF_IN_PLACE)),
     Rule(
         ERROR,
         RAISED,

@@ -288,12 +288,12 @@ def carried(failure: Failure, first: Call, wanted: Set[int | None]) -> list[Carr
     if failure.call is None or failure.run is None or not failure.in_a_loop(first, failure.call):
         return []
     met = failure.facts.reachable(failure.run.roots)
-    sites_after = {site_of(c) for c in failure.calls_between(first, failure.call)}
+    ways_after = {failure.way_to(c) for c in failure.calls_between(first, failure.call)}
     carried: dict[Any, Carried] = {}  # by gradient edge
     for reader in repeated_readers(failure, first, failure.call, met):
         for tensor in (failure.graph.tensor[i] for i in reader.inputs):
             maker = maker_on_the_way(failure, tensor, wanted & met)
-            if maker and maker.id < first.id and site_of(maker) in sites_after:
+            if maker and maker.id < first.id and failure.way_to(maker) in ways_after:
                 carried.setdefault(tensor.gradient_edge, Carried(tensor, maker, reader))
     return list(carried.values())
 

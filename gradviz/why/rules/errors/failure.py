@@ -24,7 +24,7 @@ from gradviz.graph.records import (
     Source,
     Tensor,
 )
-from gradviz.names.frames import frames, names_in, place_at
+from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.evidence.messages import (
     cause_of,
     number,
@@ -323,7 +323,21 @@ class Failure:
     def made_again(self, maker: Call, first: Call, reader: Call) -> bool:
         """Say whether the line of the maker ran again before the value was read: the name is
         another iteration's by then."""
-        return any(site_of(c) == site_of(maker) for c in self.calls_between(first, reader))
+        way = self.way_to(maker)
+        return any(self.way_to(c) == way for c in self.calls_between(first, reader))
+
+    def way_to(self, call: Call) -> tuple[Site | None, int | None]:
+        """Return where a call stands, and the line of the backward's own scope under which it ran:
+        the same again for each iteration of a loop, and another for a helper that is called
+        elsewhere."""
+        return site_of(call), self._outer_line(call)
+
+    def _outer_line(self, call: Call) -> int | None:
+        """Return the line in the scope of the call that raised under which a call ran; None where
+        it ran in none of its lines."""
+        scopes = [variables_of(frame) for frame in frames(self.call)[:1]] if self.call else []
+        lines = (frame.line for frame in frames(call) if variables_of(frame) in scopes)
+        return next(lines, None)
 
     def calls_before(self, last: Call) -> list[Call]:
         """Return the calls that began before another."""

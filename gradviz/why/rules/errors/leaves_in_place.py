@@ -10,6 +10,7 @@ from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.frames import whole_code
+from gradviz.why.code.fast_weights import fast_weights
 from gradviz.why.code.in_place import free_name, loop_without, statement_binding, written_in
 from gradviz.why.code.rewritten import copied_where_bound, out_of_place
 from gradviz.why.rules.errors.about_an_input import blamed, fields
@@ -87,6 +88,28 @@ def numbers_set(failure: Failure) -> Explanation | None:
         calls=[failure.call],
         tensors=[written, _leaf(failure, written)],
         **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+    )
+
+
+def parameters_learned_through(failure: Failure) -> Explanation | None:
+    """Tell of a loop that moves a model's parameters by gradients that are to be learned through:
+    the model takes the moved ones in its call."""
+    written, line = _written(failure), failure.failed
+    if written is None or line is None or not _is_tracked(failure, written):
+        return None
+    found = fast_weights(line.parts[-1] if line.parts else None)
+    if found is None:
+        return None
+    return failure.answer(
+        Cause.LEAF_IN_PLACE,
+        "fast_weights",
+        calls=[failure.call],
+        tensors=[written],
+        loop=say("raised.loop_at", place=failure.words.line_of(line.source(found.loop))),
+        made=Code(found.made),
+        call=Code(found.call),
+        anew=Code(found.anew),
+        **fields(failure, written, None),
     )
 
 

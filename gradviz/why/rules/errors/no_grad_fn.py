@@ -17,6 +17,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, place_at
+from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
 from gradviz.why.evidence.fixes import fix_of
 from gradviz.why.evidence.messages import (
@@ -187,15 +188,27 @@ def _lines_freezing(failure: Failure, cuts: list[Cut]) -> list[str]:
 
 
 def _mend_of_switch(failure: Failure, cut: Cut) -> str:
-    """Say how to switch gradients on again, where a statement of its own switched them off."""
+    """Say how to switch gradients on again, where a statement of its own, or a decorator, switched
+    them off."""
     source = failure.graph.call[cut.call_id].source
     if source is None or source.off is None or failure.statements is None:
         return ""
+    if decorator := _decorator_at(failure, source.file, source.off):
+        return say("raised.decorator_out", decorator=Code(f"@{decorator}"), line=source.off)
     found = failure.statements.at(source._replace(line=source.off, off=None))
     if found is None or found[1] != "set_grad_enabled" or found[0].code is None:
         return ""
     is_statement = found[0].code.lstrip().startswith(("torch.", "set_grad"))
     return say("raised.switch_on", line=source.off) if is_statement else ""
+
+
+def _decorator_at(failure: Failure, file: str, line: int) -> str:
+    """Return the code of the decorator in a line of a file; "" where none stands there."""
+    code = failure.statements
+    functions = () if code is None else code.nodes((ast.FunctionDef, ast.AsyncFunctionDef))
+    marks = [(f, mark) for f, node in functions for mark in node.decorator_list]
+    found = (mark for f, mark in marks if mark.lineno == line and source_of(f, mark).file == file)
+    return next(map(ast.unparse, found), "")
 
 
 def why_cut(failure: Failure, cuts: list[Cut]) -> list[str]:

@@ -1,14 +1,79 @@
 """What an optimizer was given in place of parameters, or that it was given none. Plain data in and
-out, knows no torch."""
+out, reads the living tensors that were handed over."""
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
+import torch
+
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Source, Tensor
+from gradviz.names.position import statement_of
+from gradviz.why.code.in_place import statement_binding
 from gradviz.why.evidence import messages
 from gradviz.why.evidence.handed_on import KEEPING
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code
+
+
+def results_handed(failure: Failure) -> Explanation | None:
+    """Name the results that the failing line hands to an optimizer, and the statement that makes a
+    leaf of each."""
+    line = failure.failed
+    calls = [] if line is None else [*line.nodes(ast.Call)]
+    words = [word for call in calls for word in _words_handed(call)]
+    found = {ast.unparse(word): word for word in words if _is_result(line, word)}
+    made = [(name, *pair) for name, word in found.items() if (pair := _made_leaf(failure, word))]
+    if not found or len(made) < len(found):
+        return None
+    return failure.answer(
+        Cause.NON_LEAF_IN_OPTIMIZER,
+        "handed",
+        calls=[*(call_at(place) for _, place, _ in made), *failure.at_the_line],
+        more=(),
+        names=[Code(name) for name in found],
+        leaves=[Code(code) for _, _, code in made],
+        places=[failure.words.line_of(place) for _, place, _ in made],
+    )
+
+
+def _words_handed(call: ast.Call) -> list[ast.expr]:
+    """Return the variables and attributes that a call is given, alone or in lists and dicts."""
+    nodes = (n for argument in call.args for n in ast.walk(argument))
+    return [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute))]
+
+
+def _is_result(line: Any, word: ast.expr) -> bool:
+    """Say whether a variable holds a computed tensor that requires grad."""
+    value = line.value(word)
+    return issubclass(type(value), torch.Tensor) and bool(value.requires_grad and not value.is_leaf)
+
+
+def _made_leaf(failure: Failure, word: Any) -> tuple[Source, str] | None:
+    """Return the one statement that gives a variable or an attribute its value, and the same with
+    a leaf of that value; None where that is not known."""
+    statements, line = failure.statements, failure.failed
+    if isinstance(word, ast.Attribute):
+        found = [] if statements is None else statements.sets(word.attr)
+    else:
+        binder = statement_binding(word.id, statement_of(word))
+        found = [(line.source(binder), binder)] if line is not None and binder is not None else []
+    if len(found) != 1:
+        return None
+    place, statement = found[0]
+    is_plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    if not is_plain or isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+        return None
+    if isinstance(statement.value, ast.Subscript):  # a part of something: see ``likely_part``
+        return None
+    target = ast.unparse(statement.targets[0])
+    detached = ast.unparse(ast.Call(ast.Attribute(statement.value, "detach"), [], []))
+    if target.startswith("self."):
+        return place, f"{target} = nn.Parameter({detached})"
+    return place, f"{target} = {detached}.requires_grad_()"
 
 
 def results_like_parameters(failure: Failure) -> Explanation | None:

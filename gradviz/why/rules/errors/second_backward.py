@@ -26,6 +26,7 @@ from gradviz.graph.training import line_of
 from gradviz.names.frames import frames, names_in, place_at, variables_of
 from gradviz.why.evidence.handed_on import computed
 from gradviz.why.rules.errors.failure import LINE, Failure
+from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say, several
 
@@ -59,9 +60,18 @@ def made_once(failure: Failure) -> Explanation | None:
         nodes=[node],
         code=failure.code(place),
         leaves=failure.names(leaves),
+        every=[pattern(failure.names(_never_moved(failure, earlier, moved) or leaves))],
         first=failure.written(first),
         name=node.name,
     )
+
+
+def _never_moved(failure: Failure, earlier: Backward, moved: set[int]) -> list[Tensor]:
+    """Return the leaves behind all that was computed once and is shared, where none was moved."""
+    facts = failure.facts
+    leaves = [leaf for t in failure.shared(earlier.ran) for leaf in facts.leaves_reached(t.id)]
+    found = {leaf.object_id: leaf for leaf in leaves}
+    return [] if found.keys() & moved else [*found.values()]
 
 
 def kept_from_before(failure: Failure) -> Explanation | None:
@@ -148,7 +158,16 @@ def place_of_binding(failure: Failure, maker: Call) -> Call:
         binds = named.intersection(names_in(frame.code)[0])
         if variables_of(frame) in scopes and frame not in around and binds:
             return place_at(maker, depth)
-    return place_at(maker, 0) if frames(maker) else maker
+    return _only_before(failure, maker)
+
+
+def _only_before(failure: Failure, maker: Call) -> Call:
+    """Return the innermost statement under which a call ran and that did not run again since: a
+    helper may run in each iteration, too."""
+    between = failure.calls_between(maker, failure.call) if failure.call else []
+    met = {frame[:2] for call in between for frame in frames(call)}
+    depths = (d for d, frame in enumerate(frames(maker)) if frame[:2] not in met)
+    return place_at(maker, next(depths, 0)) if frames(maker) else maker
 
 
 def leaves_behind(failure: Failure, node: Node, earlier: Backward) -> list[Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
@@ -15,7 +16,9 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, names_in, place_at, variables_of
+from gradviz.names.position import dotted
 from gradviz.why.code.loop_names import loop_names_rebound
+from gradviz.why.code.parts import Joined, asked_of_whole, joined_parts
 from gradviz.why.evidence.fixes import fix_of
 from gradviz.why.evidence.messages import asks_for_graph, number
 from gradviz.why.rules.errors.failure import LINE, Failure, call_at
@@ -233,30 +236,74 @@ def input_part_of_used(failure: Failure) -> Explanation | None:
     tensor = unused(failure)
     if tensor is None:
         return None
-    root = failure.inputs[0]
-    used = failure.facts.ancestors([root.id])
-    makers, inside = failure.facts.maker, failure.graph.tensor
-    between = failure.facts.ancestors([tensor.id]) - used
-    whole = [
-        inside[i]
-        for m in (makers.get(b) for b in between)
-        if m is not None
-        for i in m.inputs
-        if i in used and inside[i].requires_grad
-    ]
-    is_taken = all(makers[i].function in _PARTS for i in between if i in makers)
-    if not whole or not is_taken:
+    root, whole = failure.inputs[0], _whole_used(failure, tensor)
+    if whole is None:
         return None
+    joined, asked = _of_parts(failure), _of_whole(failure)
+    form = "part_of_whole" if asked else "part_of_used"
+    if joined is not None:
+        form = "part_joined" if joined.is_above else "part_first"
     return failure.answer(
         Cause.UNUSED_INPUT,
-        "part_of_used",
-        calls=[failure.call, makers.get(tensor.id)],
-        tensors=[tensor, whole[0]],
+        form,
+        calls=[failure.call, failure.facts.maker.get(tensor.id)],
+        tensors=[tensor, whole],
         name=name_of(failure, tensor),
         root=failure.name(root),
-        whole=failure.name(whole[0]),
-        asked=Code(f"torch.autograd.grad({failure.in_code(root)}, {failure.in_code(whole[0])})[0]"),
+        whole=failure.name(whole),
+        asked=Code(f"torch.autograd.grad({failure.in_code(root)}, {failure.in_code(whole)})[0]"),
+        mends=asked,
+        **({} if joined is None else _code_of(joined)),
     )
+
+
+def _whole_used(failure: Failure, tensor: Tensor) -> Tensor | None:
+    """Return what the output was computed from and a tensor is a part of; None where it was not
+    only taken out of something."""
+    used = failure.facts.ancestors([failure.inputs[0].id])
+    makers, inside = failure.facts.maker, failure.graph.tensor
+    between = failure.facts.ancestors([tensor.id]) - used
+    known = [makers[i] for i in between if i in makers]
+    whole = [i for m in known for i in m.inputs if i in used and inside[i].requires_grad]
+    is_taken = all(call.function in _PARTS for call in known)
+    return inside[whole[0]] if whole and is_taken else None
+
+
+def _asked_words(failure: Failure) -> tuple[str, str, Any] | None:
+    """Return what the failing line calls what it differentiates and the one thing that it asks for,
+    with its statement."""
+    line = failure.failed
+    calls = [] if line is None else [c for c in line.nodes(ast.Call) if len(c.args) > 1]
+    statement = line.parts[-1] if line is not None and line.parts else None
+    if not isinstance(statement, ast.stmt) or not calls:
+        return None
+    root, asked = calls[0].args[:2]
+    names = [n.id for n in ast.walk(root) if isinstance(n, ast.Name)]  # of u.sum() it is u
+    word = dotted(root) or next(iter(names), "")
+    return word, dotted(asked) or "", statement
+
+
+def _of_parts(failure: Failure) -> Joined | None:
+    """Return the statements by which something is computed from parts; None where these are not
+    the whole together."""
+    words, line = _asked_words(failure), failure.failed
+    return joined_parts(words[1], words[0], words[2], line.value) if words and line else None
+
+
+def _code_of(joined: Joined) -> dict[str, Any]:
+    """Return the statements by which something is computed from parts, as what sentences name."""
+    return {
+        "parts": Code(joined.parts),
+        "computes": Code(joined.computes),
+        "anew": Code(joined.anew),
+    }
+
+
+def _of_whole(failure: Failure) -> list[str]:
+    """Return what to write for each call that asks for the part, so that it asks for the whole."""
+    words = _asked_words(failure)
+    pairs = asked_of_whole(words[1], words[2]) if words else []
+    return [say("raised.anew", anew=Code(anew), code=Code(code)) for code, anew in pairs]
 
 
 def input_behind_a_gradient(failure: Failure) -> Explanation | None:
