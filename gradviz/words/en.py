@@ -1672,6 +1672,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="autograd cannot rewrite the history of one of several views that one call returned; of a single view, made by its index, it can.",
         mend="{head}, and there {indexed:list}.",
     ),
+    (Cause.VIEW_IN_PLACE, "iterated_call"): Answer(
+        verdict="{code:begin} writes in place into {part}, one of the views that the loop makes all at once.",
+        why="autograd cannot rewrite the history of one of several views that one call returned; of a single view, made by its index, it can.",
+        mend="{above} above the loop, {head}, and there {indexed:list}.",
+    ),
     (Cause.VIEW_IN_PLACE, "of_function"): Answer(
         verdict="{code:begin} writes in place into what {function}, a custom Function, gave back as it came.",
         why="its forward returns an input itself, so the result counts as a view of {input}, and its backward would be lost with that write.",
@@ -2213,6 +2218,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was computed from it through {names:few} alone, which {code} ({place}) gave without a graph: they are numbers.",
         mend="create_graph=True in {code} ({place}).",
+    ),
+    (Cause.UNUSED_INPUT, "constant_derivative"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{root} was computed from it through {names:few} alone, which {code} ({place}) gave with a graph, and {names:that|those} {names:does|do} not depend on {name}: what was differentiated there is linear in it.",
+        mend="the derivative of that by {name} is 0: allow_unused=True in this call, and torch.zeros_like({it}) for the None that it gives.",
     ),
     (Cause.UNUSED_INPUT, "asked_too_late"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",

@@ -1351,6 +1351,25 @@ masks.sum().backward()
         "    masks[i_][:2] = one\n    masks[i_] *= 2",
     ),
 )
+fix(
+    "view_in_place/iterated_call",
+    "",
+    "len(boxes) == 2 and boxes[0].max() <= 0.3 and head.weight.grad is not None",
+    """
+head, boxes = nn.Linear(2, 4), []
+for box in head(torch.ones(2, 3, 2)).sigmoid():
+    box[:, 0].clamp_(max=0.3)
+    box[:, 1:].clamp_(max=0.3)
+    boxes.append(box)
+torch.stack(boxes).sum().backward()
+""",
+    (
+        "parts = head(torch.ones(2, 3, 2)).sigmoid().clone() above the loop, for i, box in enum",
+        "for box in head(torch.ones(2, 3, 2)).sigmoid():",
+        "parts = head(torch.ones(2, 3, 2)).sigmoid().clone()\n"
+        "for i, box in enumerate(parts):\n    box = parts[i]",
+    ),
+)
 fix_of_error(
     "view_in_place/view_outside",
     """
@@ -2207,6 +2226,22 @@ opt_d.step()
 """,
     ("fake.detach() in", "d_loss = D(fake)", "d_loss = D(fake.detach())"),
     ("compute fake anew", "d_loss =", "fake = G(torch.randn(4, 2))\nd_loss ="),
+)
+fix(
+    "unused_input/constant_derivative",
+    "",
+    "second is not None and not second.any()",
+    """
+net, x, second = nn.Linear(2, 1), torch.ones(3, 2, requires_grad=True), None
+first = torch.autograd.grad(net(x).sum(), x, create_graph=True)[0]
+second = torch.autograd.grad(first.sum(), x)[0]
+""",
+    (
+        "allow_unused=True in this call, and torch.zeros_like(x) for the None",
+        "torch.autograd.grad(first.sum(), x)[0]",
+        "torch.autograd.grad(first.sum(), x, allow_unused=True)[0]\n"
+        "second = torch.zeros_like(x) if second is None else second",
+    ),
 )
 fix_of_error(
     "unused_input/without_graph",

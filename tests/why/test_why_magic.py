@@ -387,6 +387,21 @@ def test_asking_about_one_thing_leaves_an_error_aside(shell: InteractiveShell) -
     assert shown(shell, "%gradviz why") == told
 
 
+def test_what_has_no_value_as_the_line_that_makes_it_raised(shell: InteractiveShell) -> None:
+    shown(
+        shell, "%%gradviz\nscores = None\nmade = (net(torch.ones(1, 2)) * torch.ones(3)).backward()"
+    )
+    for words in ("scores", "made", "made net"):
+        told = shown(shell, f"%gradviz why {words}")[0]
+        assert told.startswith("Backward needs one number"), told
+        assert f"{words.split()[0]} has no value: the error came first." in told
+    shown(shell, "other = None")
+    with capture_output() as captured:
+        shell.run_cell("net(torch.ones(1, 2)).sum().backward()")
+        shell.run_cell("%gradviz why other")
+    assert "given None" in captured.stdout + captured.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -14,11 +14,14 @@ class Indexed(NamedTuple):
 
     Attributes:
         whole: what the loop goes over.
+        above: the statement that gives it a name, "" where it has one.
         head: the loop's head, with an index.
-        statements: the writes.
+        statements: the writes; where the loop reads its variable, too, the statement that gives it
+            the part by its index.
     """
 
     whole: str
+    above: str
     head: str
     statements: list[str]
 
@@ -39,13 +42,28 @@ def written_by_index(statement: Any, name: str) -> Indexed | None:
     whole = _gone_over(loop.target, loop.iter, name)
     if whole is None:
         return None
-    text = ast.unparse(whole)
-    index = free_name("i", loop)
-    head = f"for {index}, {_targets_code(loop.target)} in enumerate({ast.unparse(loop.iter)}):"
-    writes = [write.statement for write in writes_into([name], loop)]
+    text, over, index = ast.unparse(whole), ast.unparse(loop.iter), free_name("i", loop)
+    above = ""
+    if isinstance(whole, ast.Call):  # it would give other parts each time
+        called, text = text, free_name("parts", loop)
+        above, over = f"{text} = {called}", over.replace(called, text)
+        whole = ast.Name(text)
+    head = f"for {index}, {_targets_code(loop.target)} in enumerate({over}):"
+    writes = [write.statement for write in writes_into([name], loop)] or [statement]
+    if _is_read_beside(name, loop, writes):
+        return Indexed(text, above, head, [f"{name} = {text}[{index}]"])
     one = _ByIndex(name, whole, index)
-    by_index = [ast.unparse(one.visit(_copied(write))) for write in writes or [statement]]
-    return Indexed(text, head, by_index)
+    by_index = [ast.unparse(one.visit(_copied(write))) for write in writes]
+    return Indexed(text, above, head, by_index)
+
+
+def _is_read_beside(name: str, loop: ast.For, writes: list[Any]) -> bool:
+    """Say whether a loop reads its variable elsewhere than in some statements: it has to be the
+    part that is written, then."""
+    inside = {id(node) for write in writes for node in ast.walk(write)}
+    nodes = (node for statement in loop.body for node in ast.walk(statement))
+    reads = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return any(n.id == name and id(n) not in inside for n in reads)
 
 
 def _targets(loop: ast.For) -> list[str]:
@@ -62,10 +80,9 @@ def _targets_code(target: ast.expr) -> str:
 def _gone_over(target: Any, source: Any, name: str) -> Any:
     """Return the expression whose parts a loop's variable is, through ``zip`` and ``enumerate``."""
     if isinstance(target, ast.Name):
-        is_named = target.id == name and isinstance(
-            source, (ast.Name, ast.Attribute, ast.Subscript)
-        )
-        return source if is_named else None
+        is_known = isinstance(source, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+        is_of_parts = is_known and not _is_plain_call(source)
+        return source if target.id == name and is_of_parts else None
     called = source.func.id if _is_plain_call(source) else ""
     given = (
         {"zip": source.args, "enumerate": [None, *source.args[:1]]}.get(called, [])

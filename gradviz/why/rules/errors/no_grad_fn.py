@@ -79,6 +79,8 @@ def frozen_beside_new(failure: Failure) -> Explanation | None:
     if failure.statements is None or failure.root is None:
         return None
     for attribute in dict.fromkeys(_layers_of(trained)):
+        if _ran_in(failure, attribute):  # it is called, and its gradient is lost elsewhere
+            continue
         for place, node in failure.statements.sets(attribute):
             used = _last_layer_used(failure)
             if used and used != attribute:
@@ -97,6 +99,12 @@ def frozen_beside_new(failure: Failure) -> Explanation | None:
                     mend=Code(f"{owner}.{used} = {ast.unparse(node.value)}"),
                 )
     return None
+
+
+def _ran_in(failure: Failure, attribute: str) -> bool:
+    """Say whether a recorded call ran in a module that stands under an attribute."""
+    paths = {call.module for call in failure.graph.calls if call.module}
+    return any(attribute in path.split(".") for path in paths)
 
 
 def _layers_of(parameters: list[str]) -> list[str]:

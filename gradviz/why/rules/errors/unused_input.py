@@ -307,8 +307,8 @@ def _of_whole(failure: Failure) -> list[str]:
 
 
 def input_behind_a_gradient(failure: Failure) -> Explanation | None:
-    """Tell of a gradient that ``autograd.grad`` gave without a graph, and through which alone the
-    output was computed from the input."""
+    """Tell of a gradient of ``autograd.grad``, through which alone the output was computed
+    from the input: without a graph it is a number; with one it does not depend on the input."""
     tensor = unused(failure)
     if tensor is None:
         return None
@@ -317,16 +317,17 @@ def input_behind_a_gradient(failure: Failure) -> Explanation | None:
     runs = [b for b in failure.graph.backwards if b.kind == "grad"]
     for call in (failure.graph.call[b.call_id] for b in runs):
         is_between = not used.isdisjoint(call.outputs) and call is not failure.call
-        if is_between and not asks_for_graph(call) and _is_behind(failure, tensor, call):
+        if is_between and _is_behind(failure, tensor, call):
             given = [failure.graph.tensor[i] for i in call.outputs if i in used]
             return failure.answer(
                 Cause.UNUSED_INPUT,
-                "without_graph",
+                "constant_derivative" if asks_for_graph(call) else "without_graph",
                 calls=[call, failure.call],
                 tensors=[tensor, root],
                 name=name_of(failure, tensor),
                 root=failure.name(root),
                 names=failure.names(given),
+                it=failure.in_code(tensor),
                 code=failure.code(call, LINE),
                 place=failure.words.where(call),
             )

@@ -15,6 +15,7 @@ from gradviz.why.code.in_place import (
     statement_binding,
     targets_of,
     writes_into,
+    written_in,
 )
 from gradviz.why.evidence import messages
 from gradviz.why.rules.errors.about_an_input import anew, blamed, fields, switch_of
@@ -61,17 +62,22 @@ def iterated(failure: Failure) -> Explanation | None:
         return None
     if base.is_leaf and base.requires_grad:  # none of its views may be written
         return None
-    write = written_by_index(line.parts[-1] if line.parts else None, failure.in_code(tensor))
+    statement = line.parts[-1] if line.parts else None
+    write = written_by_index(statement, written_in(statement) or failure.in_code(tensor))
     if write is None:
         return None
+    above = write.above
+    if failure.is_saved(base):  # as a sigmoid keeps its result: a copy of it can be written
+        above = f"{above or f'{write.whole} = {write.whole}'}.clone()"
     return failure.answer(
         Cause.VIEW_IN_PLACE,
-        "iterated",
+        "iterated_call" if above else "iterated",
         calls=[failure.facts.maker.get(tensor.id), failure.call],
         tensors=[tensor, base],
         code=failure.code(failure.call) or say("raised.call"),
         part=failure.in_code(tensor),
         whole=Code(write.whole),
+        above=Code(above),
         head=Code(write.head),
         indexed=[Code(statement) for statement in write.statements],
     )
@@ -165,8 +171,8 @@ class Together:
         """Return the views beside one of them; None where the code gives it no name, or where the
         failing statement writes into something else."""
         line = failure.failed
-        name = failure.in_code(tensor)
         statement = line.parts[-1] if line is not None and line.parts else None
+        name = written_in(statement) or failure.in_code(tensor)
         binder = None if statement is None else statement_binding(name, statement)
         if binder is None or not _made_in(binder, maker):
             return None
