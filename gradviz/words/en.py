@@ -2221,7 +2221,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.UNUSED_INPUT, "constant_derivative"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
-        why="{root} was computed from it through {names:few} alone, which {code} ({place}) gave with a graph, and {names:that|those} {names:does|do} not depend on {name}: what was differentiated there is linear in it.",
+        why="{root} was computed from it through {names:few} alone, which {code} ({place}) gave with a graph, and nothing of that depends on {name}: what was differentiated there is linear in it.",
         mend="the derivative of that by {name} is 0: allow_unused=True in this call, and torch.zeros_like({it}) for the None that it gives.",
     ),
     (Cause.UNUSED_INPUT, "asked_too_late"): Answer(

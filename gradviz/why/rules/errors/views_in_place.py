@@ -8,7 +8,7 @@ from typing import Any
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.bindings import scope_of
-from gradviz.why.code.by_index import written_by_index
+from gradviz.why.code.by_index import Indexed, written_by_index
 from gradviz.why.code.in_place import (
     Write,
     is_read_below,
@@ -56,15 +56,10 @@ def iterated(failure: Failure) -> Explanation | None:
     call, and one by its index is not."""
     tensor = blamed(failure, Cause.VIEW_IN_PLACE)
     base = failure.graph.tensor.get(tensor.base_id) if tensor else None
-    line = failure.failed
-    is_one_of_several = "Unbind" in failure.text or messages.is_one_of_several(failure.text)
-    if tensor is None or base is None or line is None or not is_one_of_several:
+    write = None if tensor is None else _write_in_a_loop(failure, tensor)
+    if tensor is None or base is None or write is None:
         return None
     if base.is_leaf and base.requires_grad:  # none of its views may be written
-        return None
-    statement = line.parts[-1] if line.parts else None
-    write = written_by_index(statement, written_in(statement) or failure.in_code(tensor))
-    if write is None:
         return None
     above = write.above
     if failure.is_saved(base):  # as a sigmoid keeps its result: a copy of it can be written
@@ -81,6 +76,17 @@ def iterated(failure: Failure) -> Explanation | None:
         head=Code(write.head),
         indexed=[Code(statement) for statement in write.statements],
     )
+
+
+def _write_in_a_loop(failure: Failure, tensor: Tensor) -> Indexed | None:
+    """Return the failing write by its index, where it is into one of several views that a loop goes
+    over."""
+    line = failure.failed
+    is_one = "Unbind" in failure.text or messages.is_one_of_several(failure.text)
+    statement = line.parts[-1] if line is not None and line.parts else None
+    if statement is None or not is_one:
+        return None
+    return written_by_index(statement, written_in(statement) or failure.in_code(tensor))
 
 
 # --- views that one call made together ------------------------------------------------------------
