@@ -230,14 +230,15 @@ class Training:
         """Return what the last step of a leaf used that an earlier step had used already; None
         where nothing is used twice."""
         added, used, found = list[Moment](), 0, None
+        before: Call | None = None
         for moment in self.moments.get(leaf, ()):
             if moment.did is Did.ADDED:
                 added, used = (added, used) if moment.onto else ([], 0)
                 added = [*added, moment]
             elif moment.did is Did.STEPPED:
                 if 0 < used < len(added):
-                    found = Pile(tuple(added), moment)
-                used = len(added)
+                    found = Pile(tuple(added), moment, before=before)
+                used, before = len(added), moment.call
             # what a step has used and is changed then may be meant to stay: a decay
             elif moment.did is Did.CLEARED or used == len(added):
                 added, used = [], 0
@@ -343,11 +344,13 @@ class Pile(NamedTuple):
         added: the backwards that its gradient is the sum of.
         step: that step.
         changed: the calls that changed the sum before it.
+        before: the step that had used a part of it, where that is what is told.
     """
 
     added: tuple[Moment, ...]
     step: Moment
     changed: tuple[Call, ...] = ()
+    before: Call | None = None
 
 
 def _once_each(every: Sequence[Moment]) -> Iterator[Moment]:

@@ -54,6 +54,19 @@ class Number(NamedTuple):
     line: int
 
 
+class Operands(NamedTuple):
+    """What a line computes with.
+
+    Attributes:
+        one, other: the two names, as they stand there.
+        callee: what is called with them; "" where they stand on both sides of a sign.
+    """
+
+    one: str
+    other: str
+    callee: str
+
+
 class Second(NamedTuple):
     """A second name for what another name holds, made by ``identity = x``.
 
@@ -105,6 +118,39 @@ def _computed(node: Any, file: str) -> float | None:
     if left is None or right is None or compute is None:
         return None
     return compute(left, right)
+
+
+def operands_written(code: str) -> Operands | None:
+    """Return the two names that a line of code compares, multiplies or hands to one call; None
+    where it does so with none, or with several pairs.
+
+    >>> operands_written("loss = self.criterion(pred, batch['y'])")
+    Operands(one='pred', other="batch['y']", callee='criterion')
+    >>> operands_written("err = ((pred - y) ** 2).mean()")
+    Operands(one='pred', other='y', callee='')
+    >>> operands_written("loss = criterion(model(x), y) + penalty(w, v)")
+    """
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError:  # cut off
+        return None
+    nodes = [(node, pair) for node in ast.walk(tree) if (pair := _pair(node)) is not None]
+    if len(nodes) != 1:
+        return None
+    node, pair = nodes[0]
+    one, other = map(dotted, pair)
+    callee = callee_of(node.func) or "" if isinstance(node, ast.Call) else ""
+    return Operands(one, other, callee) if one and other else None
+
+
+def _pair(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the two expressions that a node computes with: a difference, a product, or a call of
+    two arguments."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Sub, ast.Mult)):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
+        return node.args[0], node.args[1]
+    return None
 
 
 def seconds_before(source: Source) -> list[Second]:

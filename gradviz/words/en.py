@@ -2538,6 +2538,12 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
         mend="{clear} in each iteration, before {backward} (or right after the step).",
     ),
+    # another line had moved weights by the first of them
+    (Cause.GRADIENTS_PILE_UP, "after_another_step"): Answer(
+        verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and nothing cleared it after {before} had used a part of it already.",
+        mend="{clear} right before {backward}.",
+    ),
     # the update is the program's own
     (Cause.GRADIENTS_PILE_UP, "between_updates"): Answer(
         verdict="The gradients of {names} pile up: the last update used the sum of {backwards} backwards.",
@@ -2741,6 +2747,11 @@ SILENT: dict[tuple[Cause, str], Answer] = {
         verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
         why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var.",
         mend="if these are to stay too: eval() on the frozen modules, after every model.train().",
+    ),
+    (Cause.BATCH_NORM_MOVES, "moved_by_train"): Answer(
+        verdict="The running statistics of {layers:few} moved, although all weights there are frozen.",
+        why="requires_grad does not govern buffers: a layer in train mode normalises by the batch and updates running_mean and running_var, and {train:list} puts it there.",
+        mend="if these are to stay too: {model}.eval() in the place of {train:list}.",
     ),
     (Cause.BATCH_NORM_MOVES, "will_move"): Answer(
         verdict="The running statistics of {layers:few} move at every forward, although all weights there are frozen.",
@@ -3179,6 +3190,15 @@ ACCOUNT = {
     "sum_scaled": "{step} used the sum of {n} backwards of {loss}, scaled by {scaled}.",
     "clipped_elsewhere": "{clip} clipped {clipped} only, and {step} moved {names}, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
     "clipped_in_part": "{clip} clipped {clipped} only; {step} moved {names} too, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
+    "cleared_before_step": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes before that backward. If it is to train: that step after it.",
+    "cleared_in_between": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes after that. If it is to train: clear before that backward, and not between it and the step.",
+    "eval_of_a_part": "{code} ({place}) freezes nothing: it changes only what dropout and batch norm do, and {step} moved {names} all the same. If {part} is to stand still: {part}.requires_grad_(False) before the training, beside eval().",
+    "eval_of_a_part_held": "{code} ({place}) freezes nothing: it changes only what dropout and batch norm do, and {step} moved {names} all the same, as {optimizer} holds {n:it|them} ({made:list}). If {part} is to stand still: {part}.requires_grad_(False) before the training, beside eval(), or leave its parameters out there.",
+    "statistics_of_frozen": "No step moves {model}, and it does not stay the same: it ran in train mode ({place}), where batch norm goes by its batch and moves its running statistics ({layers}), which evaluation mode goes by later. If {model} is to stay as it is: {model}.eval() before that.",
+    "statistics_by_train": "No step moves {model}, and it does not stay the same: {train:list} puts it into train mode, where batch norm goes by its batch and moves its running statistics ({layers}, {place}), which evaluation mode goes by later. If {model} is to stay as it is: {model}.eval() there.",
+    "sum_diverged": "{step} used the sum of {n} backwards of {loss}, each at its full size: it goes {n} times as far as with their mean, and {why}",
+    "sum_divide": "divide the loss by {n} before backward(), if each is a mean; or else: {mend}",
+    "sum_of_input": "{code} uses {name}.grad as the sum of {n} backwards ({backward}): no optimizer holds {name}, so no zero_grad() clears its .grad, and what was used before is in there still. If the gradient of one is wanted: {name}.grad = None before that backward().",
     "left": "{parts:list}; no step had used these gradients.",
     "left_alone": "{parts:list}; no step had used these gradients. So each step used the gradients of its own loss alone.",
     "left_by": "{loss} sent a gradient to {names} too, which was cleared ({clears:list})",
@@ -3320,6 +3340,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No call of this run used {names}.",
         why="the forward of {owner} ran, and took no way through the line that uses {names}.",
         mend="if {n:it is|they are} to be trained: take that way. If not, nothing is wrong.",
+    ),
+    (Cause.BRANCH_NOT_TAKEN, "taken_out"): Answer(
+        verdict="{symptom}: no call read {names}.",
+        why="{taken:list} goes on with the plain {n:number that it holds|numbers that they hold}: no gradient comes back from that, and it stays what it was when it was taken.",
+        mend="hand on the {n:parameter itself|parameters themselves} there, without item() or float().",
     ),
     (Cause.BRANCH_NOT_TAKEN, "not_read"): Answer(
         verdict="No call of this run used {names}.",

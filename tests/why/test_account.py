@@ -330,6 +330,29 @@ def test_shapes_that_fit_are_not_told(row: str, loss: str) -> None:
     assert "of shape [20, 1]" not in asked(COLUMN.format(row=row, loss=loss)).verdict
 
 
+def test_a_fix_uses_the_names_of_the_line_it_stands_in() -> None:
+    program = (
+        HEAD
+        + """
+def score(est, target):
+    return ((est - target) ** 2).mean()
+net, x, labels = nn.Linear(3, 1), torch.randn(20, 3), list(torch.randn(20))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    prediction = net(x)
+    loss = score(prediction, torch.stack(labels))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    )
+    told = str(asked(program))
+    assert "target.unsqueeze(1)" in told
+    assert "compares est with target" in told
+    mended = program.replace("(est, target):", "(est, target):\n    target = target.unsqueeze(1)")
+    assert "of shape [20, 1]" not in str(asked(mended))
+
+
 # --- rates and sizes ------------------------------------------------------------------------------
 
 

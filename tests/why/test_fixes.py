@@ -2862,6 +2862,21 @@ opt.step()
     ("eval() on the frozen modules, after", "opt = torch", "net[0].eval()\nopt = torch"),
 )
 fix(
+    "batch_norm_moves/moved_by_train",
+    "net",
+    "net[0].running_mean.equal(torch.zeros(2))",
+    """
+net = nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 1))
+for p in net[0].parameters():
+    p.requires_grad_(False)
+opt = torch.optim.SGD(net[1].parameters(), lr=0.1)
+net.train()
+net(torch.randn(8, 2) + 3).sum().backward()
+opt.step()
+""",
+    ("net.eval() in the place of net.train()", "net.train()", "net.eval()"),
+)
+fix(
     "changed_before_read/past_autograd",
     "x, loss",
     "x.grad.equal(torch.tensor([18.0, 1800.0]))",
@@ -3055,6 +3070,28 @@ for _ in range(3):
         "    opt.zero_grad()\n    loss.backward()",
     ),
     ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
+)
+fix(
+    "gradients_pile_up/after_another_step",
+    "w",
+    "w.grad.tolist() == [1, 1]",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    w.sum().backward()
+    with torch.no_grad():
+        w.add_(0.05 * w.grad)
+    second = w.sum()
+    second.backward()
+    opt.step()
+""",
+    (
+        "opt.zero_grad() right before second.backward()",
+        "    second.backward()",
+        "    opt.zero_grad()\n    second.backward()",
+    ),
 )
 fix(
     "gradients_pile_up/between_updates",
@@ -4209,6 +4246,23 @@ net = Net()
 net(torch.ones(1, 2)).sum().backward()
 """,
     ("use it in forward", "return self.layer(x)", "return self.layer(x) * self.scale"),
+)
+fix(
+    "branch_not_taken/taken_out",
+    "net",
+    "net.scale.grad is not None",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(2.0))
+        self.layer, self.factor = nn.Linear(2, 3), self.scale.item()
+    def forward(self, x):
+        return self.layer(x) * self.factor
+net = Net()
+net(torch.ones(1, 2)).sum().backward()
+""",
+    ("hand on the parameter itself there", "self.scale.item()", "self.scale"),
 )
 POLICY = """
 actor, critic, x, reward = nn.Linear(3, 4), nn.Linear(3, 1), torch.randn(5, 3), torch.rand(5)

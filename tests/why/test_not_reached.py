@@ -282,3 +282,61 @@ def test_a_fake_that_was_not_detached_is_told_with_both_sums() -> None:
 @pytest.mark.parametrize(("fake", "clear"), [("fake.detach()", ""), ("fake", "g_opt.zero_grad()")])
 def test_one_that_was_or_whose_gradients_were_cleared_is_not(fake: str, clear: str) -> None:
     assert asked(GAN.format(fake=fake, clear=clear)).form != "added_to_three"
+
+
+# --- a number that was taken out of a parameter ---------------------------------------------------
+
+TAKEN = (
+    HEAD
+    + """
+class Scaled(nn.Module):
+    def __init__(self, scale=1.0):
+        super().__init__()
+        self.scale = scale
+    def forward(self, x):
+        return x * self.scale
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.tensor(2.0))  # made
+        self.fc = nn.Linear(3, 2)
+        {handed}
+    def forward(self, x):
+        return self.last(self.fc(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    F.cross_entropy(net(torch.randn(8, 3)), torch.randint(2, (8,))).backward()
+    opt.step()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("taken", "mended"),
+    [
+        ("self.last = Scaled(self.gain.item())", "self.last = Scaled(self.gain)"),
+        (
+            "self.last = Scaled(scale=float(self.gain.detach()))",
+            "self.last = Scaled(scale=self.gain)",
+        ),
+    ],
+)
+def test_a_number_that_is_handed_on_in_place_of_a_parameter_is_told(
+    taken: str, mended: str
+) -> None:
+    program = TAKEN.format(handed=taken)
+    answer = asked(program)
+    assert (answer.cause, answer.form) == ("branch_not_taken", "taken_out")
+    assert answer.lines == (line(program, taken),)
+    assert asked(TAKEN.format(handed=mended)).cause == "healthy"
+
+
+@pytest.mark.parametrize(
+    "shown", ["print(self.gain.item())", "name = f'{self.gain.item()}'"], ids=["print", "text"]
+)
+def test_a_number_that_is_only_shown_is_not_blamed(shown: str) -> None:
+    answer = asked(TAKEN.format(handed=f"self.last = Scaled(2.0); {shown}"))
+    assert (answer.cause, answer.form) == ("branch_not_taken", "not_read")
+    assert line(TAKEN.format(handed=""), "# made") in answer.lines

@@ -154,6 +154,41 @@ def test_a_loss_that_grows_until_it_is_no_number_is_told() -> None:
     assert "learning rate of 0.05" in answer.why
 
 
+PARTS = (
+    HEAD
+    + """
+lin, x = nn.Linear(1, 1), torch.tensor([[10.0], [20.0]])
+opt = torch.optim.SGD(lin.parameters(), lr={lr})
+values = []
+for i in range(400):
+    loss = (lin(x + i % 2) - x).pow(2).mean(){scale}
+    loss.backward()
+    if i % 8 == 7:
+        opt.step()
+        opt.zero_grad()
+    values.append(loss.item())
+"""
+)
+
+
+def test_steps_over_sums_that_go_too_far_are_told_with_the_number_of_the_sum() -> None:
+    program = PARTS.format(lr=0.003, scale="")
+    assert not math.isfinite(values_of(program)[-1])
+    answer = asked(program)
+    assert (answer.cause, answer.form) == ("nan", "diverged_at")
+    assert "the sum of 8 backwards of loss" in answer.why
+    assert answer.mend.startswith("divide the loss by 8 before backward()")
+    assert line(program, "loss.backward()") in answer.lines
+    # what it says mends it, alone
+    assert math.isfinite(values_of(PARTS.format(lr=0.003, scale=" / 8"))[-1])
+
+
+def test_steps_over_scaled_sums_that_go_too_far_are_told_by_their_rate() -> None:
+    answer = asked(PARTS.format(lr=0.05, scale=" / 8"))
+    assert (answer.cause, answer.form) == ("nan", "diverged_at")
+    assert "divide the loss" not in answer.mend
+
+
 def test_a_loss_that_grows_and_is_a_number_yet_is_told_beside() -> None:
     program = LOOP.format(lr=0.008, n=5, more="")
     values = values_of(program)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
+from gradviz.why.account.cleared_before_step import cleared_before_step
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.draws import draws
+from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
@@ -50,7 +52,9 @@ from gradviz.why.account.spread import spread_predictions
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import states_dropped
+from gradviz.why.account.statistics_of_frozen import statistics_of_frozen
 from gradviz.why.account.steps import Steps
+from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
 from gradviz.why.account.unregistered import unregistered
@@ -117,6 +121,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from climbing(case.facts, words, case.training)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
+    yield from sums_of_inputs(case)
+    yield from cleared_before_step(steps)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
@@ -150,6 +156,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from frozen_beside(case)
     yield from states_dropped(case)
     yield from eval_undone(case)
+    yield from eval_of_a_part(case)
+    yield from statistics_of_frozen(case)
     yield from moved_beside_zeros(case)
     yield from frozen_scaled(case)
     yield from rates(case)

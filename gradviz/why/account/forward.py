@@ -13,11 +13,11 @@ from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
-from gradviz.names.written import arguments_written, dim_written
+from gradviz.names.written import arguments_written, dim_written, operands_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
 # what takes scores of either sign
@@ -130,16 +130,31 @@ class Forward:
             if not other.requires_grad and not one.requires_grad:
                 # what takes the result may have one dimension as well as two
                 target = other if other.shape == (n, 1) else one
+            names = self._names_there(call)
             fields = {
                 "call": self.words.at(call),
-                "one": self.words.name(one.id),
-                "other": self.words.name(other.id),
+                "one": names[one.id],
+                "other": names[other.id],
                 "n": n,
-                "target": target.code_name or self.words.name(target.id),
+                "target": names[target.id],
                 "shaped": "unsqueeze(1)" if target.shape == (n,) else "squeeze(1)",
             }
             key = "spread_out" if compares else "multiplied_out"
             yield Remark(Weight.WEIGHTY, key, fields, (call,))
+
+    def _names_there(self, call: Call) -> dict[int, str]:
+        """Return what the two inputs of a call are called in its line, by tensor id: a fix there
+        can use no other names. Where that cannot be read, what they are called anywhere."""
+        known = [self.graph.tensor[i].code_name for i in call.inputs]
+        names = [name or self.words.name(i) for i, name in zip(call.inputs, known, strict=True)]
+        written = operands_written(code_of(call))
+        if written is not None:
+            there = [written.one, written.other]
+            # what a library calls in that line may be given something else
+            is_direct = written.callee in ("", plain_name(call.function))
+            is_met = any(a == b for a, b in zip(there, known, strict=True))
+            names = there if is_direct or is_met else names
+        return dict(zip(call.inputs, map(Code, names), strict=True))
 
     def _is_summed_up(self, call: Call) -> bool:
         """Say whether nothing but one number is made of the result of a call."""

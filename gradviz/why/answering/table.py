@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 
 from gradviz.graph.findings import OF_A_GRADIENT, Cause, Symptom
-from gradviz.why.account import account
+from gradviz.why.account import account, diverged_sums
 from gradviz.why.rules.errors import (
     about_an_input,
     carried_over,
@@ -343,6 +343,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, HERE, Case.wrong_size, Case.size_matters),
     Rule(AGAIN, NAN, gradients_pile_up.piled_up_to_nan, gradients_pile_up.broken_by_a_step),
     Rule(AGAIN, NAN, diverging.diverged, diverging.is_recorded),
+    Rule(AGAIN, NAN, diverged_sums.with_sums, diverged_sums.has_diverged),
     Rule(AGAIN, NAN, Case.returned_broken, Case.named_nothing),
     Rule(AGAIN, SOME, Case.with_leaves_told, Case.leaves_are_fine),
     Rule(AGAIN, ANY, Case.with_constants, Case.is_healthy),

@@ -53,17 +53,30 @@ def loss_rows(facts: Facts) -> list[LossRow]:
     return rows
 
 
+def first_after_each_step(row: LossRow, training: Training) -> LossRow:
+    """Return the row with the first loss alone behind each step: between two steps over the sum of
+    several backwards the weights stay, and only the data differ."""
+    stepped = _stepped(training)
+    kept = [
+        at
+        for at, call in enumerate(row.calls)
+        if at == 0 or any(row.calls[at - 1].id < i < call.id for i in stepped)
+    ]
+    return LossRow([row.calls[at] for at in kept], [row.values[at] for at in kept])
+
+
+def _stepped(training: Training) -> dict[int, Call]:
+    """Return the calls that stepped, by id."""
+    every = (m for moments in training.moments.values() for m in moments)
+    return {m.call.id: m.call for m in every if m.did is Did.STEPPED}
+
+
 def steps_between(row: LossRow, training: Training) -> list[Call]:
     """Return the last step behind each loss of a row that grows, but for the last loss; nothing
     where none stands behind one of them: then no step made it grow."""
     begin = row.values.index(row.grows[0]) if row.grows else 0
     growing = row.calls[begin : begin + len(row.grows)]
-    stepped = {
-        m.call.id: m.call
-        for moments in training.moments.values()
-        for m in moments
-        if m.did is Did.STEPPED
-    }
+    stepped = _stepped(training)
     found = []
     for one, other in pairwise(growing):
         between = [i for i in stepped if one.id < i < other.id]

@@ -11,7 +11,8 @@ import torch
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Source, Tensor
-from gradviz.names.statements import Statements
+from gradviz.names.position import callee_of, statement_or_head
+from gradviz.names.statements import Statements, source_of
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.question.subjects import Subjects, apart, held_by
 from gradviz.why.rules.many import pattern
@@ -174,7 +175,15 @@ class Optimizers(Subjects):
         return self.beside(found, note)._replace(lines=tuple(dict.fromkeys(lines)))
 
     def where_made(self, optimizer: Any) -> list[Source]:
-        """Return the one statement that binds the name of an optimizer to what a call made."""
+        """Return the one statement that makes an optimizer of its class; where there are several,
+        or none, the one that binds its name to what a call made."""
+        makes = [
+            source_of(file, statement_or_head(node) or node)
+            for file, node in self.statements.nodes(ast.Call)
+            if callee_of(node.func) == type(optimizer).__name__
+        ]
+        if len(makes) == 1:
+            return makes
         name = self.called.get(id(optimizer), "")
         _, dot, attribute = name.rpartition(".")
         bound = self.statements.sets(attribute) if dot else self.statements.binds(name)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 
 from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import (
-    Call,
-)
+from gradviz.graph.records import Call, Source
+from gradviz.names.position import dotted
+from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 
@@ -26,30 +28,86 @@ _NORMS = (
 )
 
 
+class Moved(NamedTuple):
+    """A layer without a trainable weight whose running statistics moved, or will.
+
+    Attributes:
+        title: what its network is called.
+        name: of the layer, from the variable of its network.
+        calls: its calls that counted a batch.
+        in_train_mode: whether it is in train mode now.
+    """
+
+    title: str
+    name: str
+    calls: list[Call]
+    in_train_mode: bool
+
+
 def statistics(asked: Silent) -> Iterator[Explanation]:
     """Tell of BatchNorm layers without a trainable weight, in train mode."""
-    names, calls, in_train_mode = list[str](), list[Call](), False
-    counted = calls_that_counted(asked)
-    for name, layer, is_asked in frozen_norms(asked):
-        ran = since_frozen(asked, layer, counted.get(asked.object_of(mean_of(layer)), []))
-        will_move = layer.training and not asked.training.moments  # a loop that ran left it alone
-        if (is_asked and (ran or will_move)) or feeds_what_trains(asked, ran):
-            names.append(name)
-            calls += ran
-            in_train_mode = in_train_mode or layer.training
-    if not names:
+    found = [layer for layer, concerns in _moved(asked) if concerns]
+    if not found:
         return
-    place = asked.statements.switches("train") if in_train_mode else []
-    if not calls:
-        yield asked.answer(Cause.BATCH_NORM_MOVES, "will_move", statements=place, layers=names)
-        return
+    calls = [call for layer in found for call in layer.calls]
+    in_train_mode = any(layer.in_train_mode for layer in found)
+    by = train_lines(asked, {layer.title for layer in found}) if calls else []
+    place = by or (asked.statements.switches("train") if in_train_mode else [])
+    form = _form(calls, by, in_train_mode)
     yield asked.answer(
         Cause.BATCH_NORM_MOVES,
-        "moved_in_train_mode" if in_train_mode else "moved",
+        form,
         calls=calls[-1:],
         statements=place,
-        layers=names,
+        layers=[layer.name for layer in found],
+        train=[p.code for p in by],
+        model=found[0].title,
     )
+
+
+def _form(calls: Sequence[Call], by: Sequence[Source], in_train_mode: bool) -> str:
+    """Return the form in which it is told that statistics moved, or will: by which statements the
+    layers were put into train mode, or that they are in it."""
+    if not calls:
+        return "will_move"
+    if by:
+        return "moved_by_train"
+    return "moved_in_train_mode" if in_train_mode else "moved"
+
+
+def bystanders(asked: Silent) -> list[Moved]:
+    """Return such layers of networks that nothing asked about, that no step moved, and that nothing
+    trained computes with: a teacher's, whose weights stand still."""
+    every = {**asked.named_modules, **asked.models}
+    stepped = asked.training.sums_used.keys()
+    moved = {
+        title
+        for title, module in every.items()
+        if any(asked.object_of(p) in stepped for p in parameters_of(module))
+    }
+    found = [layer for layer, concerns in _moved(asked) if layer.calls and not concerns]
+    return [layer for layer in found if layer.title not in moved]
+
+
+def _moved(asked: Silent) -> Iterator[tuple[Moved, bool]]:
+    """Yield such layers, and whether they concern what is asked about."""
+    counted = calls_that_counted(asked)
+    for title, name, layer, is_asked in frozen_norms(asked):
+        ran = since_frozen(asked, layer, counted.get(asked.object_of(mean_of(layer)), []))
+        will_move = layer.training and not asked.training.moments  # a loop that ran left it alone
+        concerns = (is_asked and bool(ran or will_move)) or feeds_what_trains(asked, ran)
+        yield Moved(title, ".".join(filter(None, (title, name))), ran, layer.training), concerns
+
+
+def train_lines(asked: Silent, titles: Set[str]) -> list[Source]:
+    """Return the statements that put networks of some names into train mode."""
+    found = list[Source]()
+    for place, node in asked.statements.calls("train"):
+        written = dotted(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        path = (written or "").removeprefix("self.")
+        if path and not node.args and any(f".{t}".endswith(f".{path}") for t in titles):
+            found.append(place)
+    return found
 
 
 def since_frozen(asked: Silent, layer: torch.nn.Module, calls: Sequence[Call]) -> list[Call]:
@@ -63,10 +121,11 @@ def since_frozen(asked: Silent, layer: torch.nn.Module, calls: Sequence[Call]) -
     return [call for call in calls if call.id not in trained]
 
 
-def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
-    """Yield the layers that keep statistics and train no weight, each under its name, and whether
-    they are asked about; those of other models only where nothing is asked in particular, and then
-    none into which the code writes the values of others: a moving average does not rest."""
+def frozen_norms(asked: Silent) -> Iterator[tuple[str, str, torch.nn.Module, bool]]:
+    """Yield the layers that keep statistics and train no weight, each under the name of its network
+    and its own there, and whether they are asked about; those of other models only where nothing is
+    asked in particular, and then none into which the code writes the values of others: a moving
+    average does not rest."""
     given = {id(t) for t in asked.tensors.values()}
     written = {c.into for c in copied(asked.facts)} if asked.bare else set[int | None]()
     for title, model in {**asked.named_modules, **asked.models}.items():
@@ -78,7 +137,7 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, torch.nn.Module, bool]]:
             is_asked = title in asked.models or not given.isdisjoint(statistics)
             own = list(layer.parameters()) or every
             if _are_at_rest(asked, own, written) and (is_asked or asked.bare):
-                yield ".".join(filter(None, (title, name))), layer, is_asked
+                yield title, name, layer, is_asked
 
 
 def _are_at_rest(

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
-from gradviz.why.evidence.loss_rows import LossRow, loss_rows, steps_between
+from gradviz.why.evidence.loss_rows import (
+    LossRow,
+    first_after_each_step,
+    loss_rows,
+    steps_between,
+)
 from gradviz.why.rules.training.gradients_pile_up import piled_up
 from gradviz.why.shown.explanation import Explanation
 
@@ -27,9 +32,11 @@ def is_recorded(case: Case, found: Explanation) -> bool:
 def diverged(case: Case, found: Explanation) -> Explanation | None:
     """Tell that the loss grew with each step before it became infinite or NaN: the steps took sums
     of old gradients, or else went too far."""
-    for row in loss_rows(case.facts):
-        if math.isfinite(row.values[-1]):
+    for whole in loss_rows(case.facts):
+        if math.isfinite(whole.values[-1]):
             continue
+        rows = (whole, first_after_each_step(whole, case.training))
+        row = next((one for one in rows if steps_between(one, case.training)), whole)
         steps = steps_between(row, case.training)
         if steps:
             if (piled := piled_up(case.live_state)) is not None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module
+from gradviz.graph.records import Module, Source
 from gradviz.graph.training import Did, Training
+from gradviz.names.position import dotted
+from gradviz.watch.identity import read
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 
@@ -14,12 +21,27 @@ from gradviz.why.shown.explanation import Explanation
 _MODAL = ("Dropout", "BatchNorm", "AlphaDropout", "FeatureAlphaDropout")
 
 
+class PartInEval(NamedTuple):
+    """A part of a network that a statement puts into evaluation mode.
+
+    Attributes:
+        place: the statement.
+        name: of the part, from the variable of its network.
+        module: the part.
+    """
+
+    place: Source
+    name: str
+    module: Any
+
+
 def in_eval_mode(asked: Silent) -> Explanation | None:
     """Tell of a model that ran in eval mode only, with layers to which that matters, while a step
     moved its parameters."""
     stepped = {i for i in asked.leaves if _was_stepped(asked.training, i)}
+    chosen = tuple(f"{part.name}." for part in parts_in_eval(asked))
     for root in asked.graph.modules:
-        layers = _in_eval(asked, root)
+        layers = [name for name in _in_eval(asked, root) if not f"{name}.".startswith(chosen)]
         if layers and stepped & {p.object_id for p in root.parameters}:
             return asked.answer(
                 Cause.EVAL_MODE,
@@ -52,6 +74,28 @@ def left_in_eval(asked: Silent) -> Explanation | None:
                 nth=nth,
             )
     return None
+
+
+def parts_in_eval(asked: Silent) -> Iterator[PartInEval]:
+    """Yield the parts of the known networks that a statement puts into evaluation mode, the whole
+    networks left out."""
+    parts = dict[int, tuple[str, Any]]()
+    for title, module in {**asked.models, **asked.named_modules}.items():
+        for path, part in read(partial(_parts_of, module)) or ():
+            name = f"{title}.{path}"
+            if len(name) > len(parts.get(id(part), ("",))[0]):
+                parts[id(part)] = name, part
+    for place, node in asked.statements.calls("eval"):
+        written = dotted(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        path = (written or "").removeprefix("self.")
+        meant = [(n, p) for n, p in parts.values() if path and f".{n}".endswith(f".{path}")]
+        if len(meant) == 1 and not node.args:
+            yield PartInEval(place, *meant[0])
+
+
+def _parts_of(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    """Return the parts of a module, without itself."""
+    return [(path, part) for path, part in module.named_modules() if path]
 
 
 def _trained_calls(asked: Silent) -> set[int]:

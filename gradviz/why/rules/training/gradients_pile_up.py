@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
-from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.graph.training import Did, Moment, Pile, Training, line_of
 from gradviz.names.frames import frames, stands_above
 from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.shown.explanation import Explanation
@@ -32,16 +32,33 @@ def piled_up(asked: Silent) -> Explanation | None:
     by_hand = not step.bookkeeping
     if by_hand and any(_may_clear(node) for _, node in asked.statements.sets("grad")):
         return None
+    form = _between(asked.training, most)
+    if form == "after_another_step":
+        used = most.before.id if most.before is not None else -1
+        backward = next(m.call for m in most.added if m.call.id > used)
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
-        "between_updates" if by_hand else "between_steps",
+        form,
         calls=lines_once([backward, step]),
         tensors=asked.states_of(piles),
         names=asked.names_of(piles),
         backwards=len(most.added),
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
+        before=asked.words.at(most.before),
     )
+
+
+def _between(training: Training, pile: Pile) -> str:
+    """Return the form in which it is told what a step used: where another line of the same
+    iteration had moved weights by a part of it, as SAM does, and the whole is cleared at times, to
+    clear after the step would change nothing."""
+    if not pile.step.call.bookkeeping:
+        return "between_updates"
+    is_same = pile.before is None or line_of(pile.before) == line_of(pile.step.call)
+    every = (row for row in training.moments.values() if pile.step in row)
+    is_cleared = any(m.did is Did.CLEARED for row in every for m in row)
+    return "after_another_step" if is_cleared and not is_same else "between_steps"
 
 
 def _may_clear(node: ast.Assign) -> bool:

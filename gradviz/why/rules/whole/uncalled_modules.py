@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
-from gradviz.names.statements import where_made, where_used
+from gradviz.names.position import callee_of, dotted
+from gradviz.names.statements import source_of, where_made, where_used
 from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
+
+
+_TAKING_OUT = {"item", "tolist", "numpy"}
+_SHOWING = {"print", "append", "info", "log", "format", "str", "add_scalar"}
 
 
 class Uncalled(NamedTuple):
@@ -56,11 +62,7 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
     missing = modules or list(_unread(case))
     if not missing:
         return None
-    places = _present(u.used for u in missing)
-    form = "in_a_branch"
-    if len(places) < len(missing):
-        places = _present(u.made for u in missing)
-        form = "not_called" if modules else "not_read"
+    form, places = _where(case, missing, are_modules=bool(modules))
     told = case.answer(
         Cause.BRANCH_NOT_TAKEN,
         form,
@@ -69,6 +71,7 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
         owner=pattern(list(dict.fromkeys(u.owner_path for u in missing))),
         names=pattern([u.path for u in missing]),
         n=len(missing),
+        taken=[place.code for place in places],
     )
     finding = told.finding._replace(subject=found.finding.subject)
     return told._replace(
@@ -78,6 +81,70 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
         ruled_out=found.ruled_out,
         finding=finding,
     )
+
+
+def _where(case: Case, missing: Sequence[Uncalled], are_modules: bool) -> tuple[str, list[Source]]:
+    """Return the form in which it is told that something was not used, and the lines that tell why:
+    a branch, what goes on in its place, or else those that make it."""
+    used = _present(u.used for u in missing)
+    if len(used) == len(missing):
+        return "in_a_branch", used
+    taken = [] if are_modules else _taken_out(case, missing)
+    if taken:
+        return "taken_out", taken
+    made = _present(u.made for u in missing)
+    if are_modules:
+        return "not_called", made
+    return "not_read", made
+
+
+def _taken_out(case: Case, missing: Iterable[Uncalled]) -> list[Source]:
+    """Return the statements that go on with the number of each of some parameters, by ``item()`` or
+    ``float()``; none where one of them has no such statement."""
+    found = [_goes_on_as_number(case, one) for one in missing]
+    return [place for places in found for place in places[:1]] if all(found) else []
+
+
+def _goes_on_as_number(case: Case, one: Uncalled) -> list[Source]:
+    """Return the statements of a parameter's class that take its number out and give it a name or
+    hand it on, and do not only show it."""
+    kinds = {kind.__name__ for kind in type(one.owner).__mro__}
+    return [
+        source_of(file, node)
+        for file, kind in case.statements.nodes(ast.ClassDef)
+        if kind.name in kinds
+        for node in ast.walk(kind)
+        if isinstance(node, ast.Call) and _takes_number(node, f"self.{one.name}") and _is_kept(node)
+    ]
+
+
+def _takes_number(call: ast.Call, name: str) -> bool:
+    """Say whether a call gives the plain number, or the plain numbers, of what has a name."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr in _TAKING_OUT:
+        return _let_go(function.value) == name
+    is_number = isinstance(function, ast.Name) and function.id in ("float", "int")
+    return is_number and [_let_go(a) for a in call.args] == [name]
+
+
+def _let_go(node: ast.expr) -> str | None:
+    """Return the name of what is taken without its history, as ``p.detach()`` or ``p.data``."""
+    if isinstance(node, ast.Call) and callee_of(node.func) in ("detach", "cpu"):
+        return _let_go(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    is_data = isinstance(node, ast.Attribute) and node.attr == "data"
+    return _let_go(node.value) if is_data else dotted(node)  # type: ignore[attr-defined]
+
+
+def _is_kept(node: Any) -> bool:
+    """Say whether what an expression gives goes on: it is assigned, returned, or handed to a call
+    that does not only show it."""
+    node = node.parent
+    while not isinstance(node, ast.stmt):
+        shows = isinstance(node, ast.Call) and callee_of(node.func) in _SHOWING
+        if shows or isinstance(node, (ast.JoinedStr, ast.Dict)):
+            return False
+        node = node.parent
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return))
 
 
 def _present(places: Iterable[Source | None]) -> list[Source]:
