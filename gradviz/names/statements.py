@@ -179,6 +179,15 @@ def _first_line(function: ast.FunctionDef) -> int:
     return min([function.lineno, *decorators])
 
 
+def loop_around(node: Any) -> ast.stmt | None:
+    """Return the innermost loop of the same function around a node; None where there is none."""
+    while node is not None and not isinstance(node, (*_FUNCTIONS, ast.Module)):
+        if isinstance(node, (ast.For, ast.While)):
+            return node
+        node = getattr(node, "parent", None)
+    return None
+
+
 def makes_parameter(node: ast.expr) -> bool:
     """Say whether an expression is a call of ``nn.Parameter``.
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.findings import Cause
+from gradviz.graph.findings import Cause, Symptom
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.cleared_before_step import cleared_before_step
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
+from gradviz.why.account.compared_alike import compared_alike
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.draws import draws
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
@@ -27,7 +28,9 @@ from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.functions_left_out import functions_left_out
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
+from gradviz.why.account.hooks_of_parameters import hooks_of_parameters
 from gradviz.why.account.layer_settings import layer_settings
+from gradviz.why.account.learned_weights import learned_weights
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.listed_twice import listed_twice
 from gradviz.why.account.loss_domains import LossDomains
@@ -37,29 +40,35 @@ from gradviz.why.account.masks import masked_too_late
 from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
+from gradviz.why.account.norm_of_one import norm_of_one
 from gradviz.why.account.one_in_a_list import one_in_a_list
-from gradviz.why.account.overwritten import overwritten_in_a_loop
+from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.rates import at_rate_zero, rates, settings
+from gradviz.why.account.read_while_cleared import read_while_cleared
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.scaled_steps import scaled_steps
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
+from gradviz.why.account.shared_groups import shared_groups
 from gradviz.why.account.small_steps import small_steps
 from gradviz.why.account.spread import spread_predictions
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
-from gradviz.why.account.states_dropped import states_dropped
+from gradviz.why.account.states_dropped import cells_without_state, states_dropped
 from gradviz.why.account.statistics_of_frozen import statistics_of_frozen
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
 from gradviz.why.account.unregistered import unregistered
+from gradviz.why.account.untied import untied
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
+from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
 from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
@@ -109,6 +118,47 @@ def with_shapes(case: Case, found: Explanation) -> Explanation | None:
     )
 
 
+def zeros_unexplained(case: Case, found: Explanation) -> bool:
+    """Say whether gradients are all zeros in a recording, for a known reason or not."""
+    unknown = found.cause is Cause.NOT_KNOWN and found.finding.symptom is Symptom.ZERO
+    is_zero = found.cause is Cause.ZERO_GRADIENT or unknown
+    return case.recording is not None and is_zero
+
+
+def with_itself(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, where a value on the way to the loss is compared with itself, or
+    normalised by itself, or a cell is given no state: that is why, and what mends it."""
+    told = [
+        *compared_alike(case.facts, case.words),
+        *norm_of_one(case.facts, case.words),
+        *cells_without_state(case),
+    ]
+    near = [r for r in told if not {*found.lines}.isdisjoint(lines_of(r.calls))]
+    if not near and not found.lines:  # what cancels has no line of its own
+        near = [r for r in told if r.key == "taken_from_itself"]
+    if found.mend:  # of the zeros that a cell begins with, none can be given others there
+        near = [r for r in near if r.key == "cell_without_state"]
+    if not near:
+        return None
+    remark = near[0]
+    lines = tuple(dict.fromkeys([*found.lines, *lines_of(remark.calls)]))
+    return found._replace(why=remark.sentence, mend="", lines=lines)
+
+
+def is_left_out(case: Case, found: Explanation) -> bool:
+    """Say whether gradients are missing in a recording, as what was made of it is in no loss."""
+    return case.recording is not None and found.cause is Cause.NOT_IN_LOSS
+
+
+def with_signs(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with a statement that was to add up and keeps the last alone."""
+    remark = next(signs_beside_equals(case), None)
+    if remark is None:
+        return None
+    lines = tuple(dict.fromkeys([*found.lines, *lines_of((), remark.statements)]))
+    return found._replace(why=remark.sentence, mend="", lines=lines)
+
+
 def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = case.words
@@ -122,19 +172,27 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
     yield from sums_of_inputs(case)
+    yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
     yield from arguments(case)
     yield from functions_left_out(case)
+    yield from written_otherwise(case)
+    yield from scaled_steps(case, steps)
     yield from used_up(words, case.statements)
     yield from beside_the_optimizer(case)
     yield from schedules_elsewhere(case)
     yield from hooks_in_vain(case.facts, words, case.statements)
+    yield from hooks_of_parameters(case)
+    yield from shared_groups(case)
     yield from overwritten_in_a_loop(case.facts, words)
+    yield from kept_nowhere(case.facts, words)
     yield from remade_predictions(case.facts, words)
     yield from _domains(case)
+    yield from _learned_weights(case)
+    yield from untied(case)
     yield from symmetric(case)
     yield from one_in_a_list(case)
     yield from listed_twice(case)
@@ -145,6 +203,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from spread_predictions(case.facts, words)
+    yield from compared_alike(case.facts, words)
+    yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
     yield from own_targets(case.facts, words)
     yield from draws(case.facts, words, case.statements)
@@ -155,6 +215,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from rows_left_out(case)
     yield from frozen_beside(case)
     yield from states_dropped(case)
+    yield from cells_without_state(case)
     yield from eval_undone(case)
     yield from eval_of_a_part(case)
     yield from statistics_of_frozen(case)
@@ -167,6 +228,13 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from falling(case)
     yield from own_backwards(case.facts, words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()
+
+
+def _learned_weights(case: Case) -> Iterator[Remark]:
+    """Yield the weights of losses that are learnt; none where an optimizer climbs."""
+    groups = [group for one in case.known_optimizers for group in one.param_groups]
+    if not any(group.get("maximize") for group in groups):
+        yield from learned_weights(case.facts, case.words, case.training)
 
 
 def _weightless(case: Case) -> set[str]:

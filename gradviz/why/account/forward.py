@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
@@ -15,6 +14,7 @@ from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.written import arguments_written, dim_written, operands_written
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.alike import Ways
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import Code, say
@@ -35,7 +35,6 @@ _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
 # what leads from the terms of a loss to their sum
 _TO_A_SUM = PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
 _STEPS_TO_A_SUM = 5
-_RANDOM = re.compile("drop|rand|normal|uniform|bernoulli|multinomial|exponential|poisson")
 _APPLY = ".apply"
 _OF_HOOKS = "BackwardHookFunction"  # torch's own, around a module with a backward hook
 
@@ -246,19 +245,11 @@ class Forward:
         parts = [self.facts.maker.get(computed(self.facts, i)) for i in joining.inputs]
         makers = [part for part in parts if part is not None]
         joined = dim_written(joining.source, joining.function) if joining.source else None
-        alike = len({self._way(i) for i in joining.inputs}) == 1
+        ways = Ways(self.facts)
+        alike = len(set(map(ways.of, joining.inputs))) == 1
         if len(makers) < 2 or len(makers) < len(parts) or not alike:
             return []
         return makers if joined == dim_written(call.source, call.function) else []
-
-    def _way(self, tensor_id: int) -> tuple[object, ...]:
-        """Return how a tensor was computed: by which functions, of which tensors with a name. What
-        is drawn at random is computed as nothing else."""
-        made = self.facts.maker.get(tensor_id)
-        is_named = bool(self.graph.tensor[tensor_id].code_name)
-        if made is None or is_named or _RANDOM.search(made.function):
-            return (tensor_id,)
-        return made.function, made.module, *(self._way(i) for i in made.inputs)
 
     def mixed_by_a_view(self) -> Iterator[Remark]:
         """Tell of a view that gives the sizes of a tensor in another order: that moves no

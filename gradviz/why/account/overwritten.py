@@ -3,16 +3,26 @@ last of each row is left. Knows no torch."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts, grouped
-from gradviz.graph.records import Tensor
+from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import LINEAR
 from gradviz.why.evidence.summands import SUMS, single
 from gradviz.words.words import Words
+
+_LOSSES = ELEMENTWISE_LOSSES | {
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+}
 
 
 def overwritten_in_a_loop(facts: Facts, words: Words) -> Iterator[Remark]:
@@ -38,6 +48,52 @@ def overwritten_in_a_loop(facts: Facts, words: Words) -> Iterator[Remark]:
         }
         objects = frozenset(t.object_id for t in (*used, *lost))
         yield Remark(Weight.IN_VAIN, "overwritten_losses", fields, (maker,), objects)
+
+
+def kept_nowhere(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of each line whose losses have no name, and of which only some of each iteration go into
+    the loss: a list that is made anew in the loop keeps the last alone.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+    """
+    by_line = grouped(
+        (line_of(call), call) for call in facts.ordinary_calls if _is_loss(facts, call)
+    )
+    for calls in by_line.values():
+        used = [c for c in calls if c.outputs[0] in facts.in_losses]
+        lost = [c for c in calls if _is_read_nowhere(facts, c.outputs[0])]
+        if not used or len(lost) < len(used) or len(lost) + len(used) < len(calls):
+            continue
+        if not _in_the_same_iterations(facts, used, lost):
+            continue
+        fields = {"code": words.at(used[-1]), "n": len(calls), "used": len(used)}
+        yield Remark(Weight.IN_VAIN, "kept_nowhere", fields, (used[-1],))
+
+
+def _is_loss(facts: Facts, call: Call) -> bool:
+    """Say whether a call gives one tracked number without a name."""
+    tensor = facts.graph.tensor[call.outputs[0]] if len(call.outputs) == 1 else None
+    if tensor is None or call.function not in _LOSSES or call.source is None:
+        return False
+    return bool(tensor.requires_grad) and single(tensor) and not _name(tensor)
+
+
+def _is_read_nowhere(facts: Facts, tensor_id: int) -> bool:
+    """Say whether nothing read a number, and no backward ran through it."""
+    tensor = facts.graph.tensor[tensor_id]
+    edge = tensor.gradient_edge
+    is_met = edge is None or edge.node_id in facts.behind_losses
+    return not is_met and not facts.readers.get(tensor.object_id)
+
+
+def _in_the_same_iterations(facts: Facts, used: Sequence[Call], lost: Sequence[Call]) -> bool:
+    """Say whether some are lost before each backward that others go into, and none elsewhere: a
+    validation computes losses by themselves."""
+    backwards = sorted(facts.backward_calls)
+    kept, thrown = (Counter(bisect_right(backwards, c.id) for c in row) for row in (used, lost))
+    return kept.keys() == thrown.keys()
 
 
 def _rows(facts: Facts) -> dict[object, list[Tensor]]:

@@ -27,6 +27,9 @@ _CHANGING = {*_FLATTENING, "mul", "div", "masked_fill", "threshold", "tanh", "ha
 
 # operators by which a result is no mere copy of what goes in
 _SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+# what may give a number of elements, or divide by it
+_COUNTING = {"numel", "size", "shape", "len", "nelement", "mean", "div", "reciprocal", "grad"}
+_COUNTING |= {"vjp", "n", "N", "count"}
 # what gives the same values
 _HANDS_ON = ("view_as", "view", "clone", "contiguous", "alias")
 
@@ -75,7 +78,8 @@ def _told(
     """Tell of one custom Function; its methods stand before those of the class that they call."""
     factor = run.ran.factor
     turned = _handed_on_unturned(forward[0], backward, factor)
-    place = source_of(file, turned or _return_of(backward[-1]))
+    undivided = _undivided(forward[0], backward)
+    place = source_of(file, turned or undivided or _return_of(backward[-1]))
     fields = {
         "function": kind.name,
         "call": words.at(run.call),
@@ -89,6 +93,8 @@ def _told(
         change = "not_reversed", {}
     elif _always_zeros(facts, run.call):
         change = "times_zero", {}
+    elif undivided is not None:
+        change = "mean_undivided", {"value": ast.unparse(_return_of(forward[0]))}
     elif factor == 1:
         change = _change(forward, backward)
     weight = Weight.ORDINARY if change is None else Weight.WEIGHTY
@@ -171,6 +177,30 @@ def _change(
     if unread := _kept_in_vain(forward[0], backward):
         return "kept_in_vain", {"scales": scales, "unread": unread}
     return "scaled_and_handed_on", {"scales": scales}
+
+
+def _undivided(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> ast.AST | None:
+    """Return the last statement of a backward that multiplies, where none divides by a number of
+    elements though its forward gives a mean."""
+    if not _is_mean(forward) or any(map(_may_divide, backward)):
+        return None
+    products = [n for n in ast.walk(backward[0]) if isinstance(getattr(n, "op", None), ast.Mult)]
+    return statement_or_head(products[-1]) if products else None
+
+
+def _is_mean(forward: ast.FunctionDef) -> bool:
+    """Say whether what a forward returns is a mean over elements."""
+    value = getattr(_return_of(forward), "value", None)
+    return isinstance(value, ast.Call) and callee_of(value.func) == "mean"
+
+
+def _may_divide(backward: ast.FunctionDef) -> bool:
+    """Say whether a backward may divide by a number of elements: it divides, or calls or reads what
+    could give that number, or a mean."""
+    nodes = list(ast.walk(backward))
+    divides = any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Div, ast.Pow)) for n in nodes)
+    words = {n.attr for n in nodes if isinstance(n, ast.Attribute)} | _called(backward)
+    return divides or not words.isdisjoint(_COUNTING)
 
 
 def _with_helpers(methods: Mapping[str, ast.FunctionDef], name: str) -> list[ast.FunctionDef]:

@@ -91,6 +91,7 @@ class Steps:
         yield from self.wasted()
         yield from self.clipped_elsewhere()
         yield from self.clipped_to_little()
+        yield from self.clipped_around()
         for step in self.steps:
             yield from self.sums(step)
         yield from self.left_unused()
@@ -287,12 +288,34 @@ class Steps:
                 Weight.WEIGHTY, "clipped_to_little", fields, (clips[-1][0], step.call), clipped
             )
 
+    def clipped_around(self) -> Iterator[Remark]:
+        """Tell of gradients that were clipped with a bound below 0: these are turned around."""
+        for step in self.steps:
+            begun = max((m.call.id for u in step.used for m in u.added[-1:]), default=0)
+            clips = [(call, leaf) for call, leaf in self.clips if begun < call.id < step.call.id]
+            turned = [(call, leaf) for call, leaf in clips if (self._scale(call) or 0) < 0]
+            if not turned:
+                continue
+            call, objects = turned[-1][0], frozenset(leaf for _, leaf in turned)
+            fields = {
+                "clip": self.words.statement(call),
+                "factor": number(self._scale(call) or 0),
+                "names": self.names(objects),
+                "step": self.step_name(step),
+            }
+            yield Remark(Weight.WEIGHTY, "clipped_around", fields, (call, step.call), objects)
+
     def _factor(self, call: Call) -> float | None:
-        """Return the one number by which a call scaled gradients, where it did so."""
+        """Return by how much a call scaled gradients, where it did so by one number."""
+        scale = self._scale(call)
+        return None if scale is None else abs(scale)
+
+    def _scale(self, call: Call) -> float | None:
+        """Return the one number by which a call multiplied gradients, where it did so."""
         if call.function not in SCALING or len(call.inputs) < 2:
             return None
         found = numbers(self.facts.graph.tensor[call.inputs[-1]].values or "")
-        return abs(found[0]) if found is not None and len(found) == 1 else None
+        return found[0] if found is not None and len(found) == 1 else None
 
     @cached_property
     def clips(self) -> list[tuple[Call, int]]:

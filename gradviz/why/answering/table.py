@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 
 from gradviz.graph.findings import OF_A_GRADIENT, Cause, Symptom
-from gradviz.why.account import account, diverged_sums
+from gradviz.why.account import account, diverged_by
 from gradviz.why.rules.errors import (
     about_an_input,
     carried_over,
@@ -303,6 +303,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, STAYS, replaced.of_a_twin, Case.nothing_wrong),
     Rule(AGAIN, HERE, Case.wrong_numbers, Case.numbers_are_bad),
     Rule(AGAIN, SOME | STAYS | KEPT, Case.silent, Case.hides_more),
+    Rule(AGAIN, SOME, first_order.whole_summand, first_order.explains_more),
     Rule(AGAIN, SOME, constant_summand.constant_summand, Case.training_asked),
     Rule(AGAIN, SOME, constant_summand.new_leaf, Case.training_asked),
     Rule(AGAIN, SOME, first_order.first_order, Case.training_asked),
@@ -331,6 +332,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, Case.with_chosen, Case.recorded_and_fine),
     Rule(AGAIN, ANY, account.with_account, Case.recorded_and_fine),
     Rule(AGAIN, ZERO, account.with_shapes, account.zeros_found),
+    Rule(AGAIN, ZERO, account.with_itself, account.zeros_unexplained),
     Rule(AGAIN, ANY, read_as_values.with_read_as_values, read_as_values.nothing_named),
     Rule(AGAIN, ANY, plain_tensors.with_plain, Case.recorded_and_fine),
     Rule(AGAIN, ANY, beside_training.with_replaced_values, Case.recorded_and_fine),
@@ -343,13 +345,17 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, HERE, Case.wrong_size, Case.size_matters),
     Rule(AGAIN, NAN, gradients_pile_up.piled_up_to_nan, gradients_pile_up.broken_by_a_step),
     Rule(AGAIN, NAN, diverging.diverged, diverging.is_recorded),
-    Rule(AGAIN, NAN, diverged_sums.with_sums, diverged_sums.has_diverged),
+    Rule(AGAIN, NAN, diverged_by.with_sums, diverged_by.has_diverged),
+    Rule(AGAIN, NAN, diverged_by.with_own_backward, diverged_by.has_diverged),
+    Rule(AGAIN, NAN, diverged_by.with_scale, diverged_by.has_diverged),
+    Rule(AGAIN, MISSING, account.with_signs, account.is_left_out),
     Rule(AGAIN, NAN, Case.returned_broken, Case.named_nothing),
     Rule(AGAIN, SOME, Case.with_leaves_told, Case.leaves_are_fine),
     Rule(AGAIN, ANY, Case.with_constants, Case.is_healthy),
     Rule(AGAIN, ANY, Case.as_far_as_seen, Case.is_healthy),
     Rule(AGAIN, ANY, Case.odd_first, Case.odd_beside),
     Rule(AGAIN, ANY, meant.as_observed, meant.may_be_meant),
+    Rule(AGAIN, ANY, left_out.left_out_instead, meant.is_wanted_by_nobody),
     Rule(AGAIN, SOME | STAYS, meant.silent_instead, meant.is_wanted_by_nobody),
     # --- what goes wrong although nothing raises, the worst first ---------------------------------
     Rule(SILENT, HERE, overwritten.overwritten),

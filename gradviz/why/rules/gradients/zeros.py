@@ -236,6 +236,16 @@ class Zeros(ZeroFlow):
         call_ids = dict.fromkeys(node.call_id for node in nodes)
         return [self.graph.call[i] for i in call_ids if i is not None]
 
+    def _mend_flat(self, nodes: Sequence[Node]) -> str:
+        """Say what to write in place of a bound that nothing came under: one behind exp() may be
+        meant for the logarithm."""
+        calls = self.calls_in_order(nodes)
+        given = [i for call in calls for i in call.inputs[:1]]
+        makers = {m.function for i in given if (m := self.facts.maker.get(i)) is not None}
+        if makers == {"exp"}:
+            return say("zero.mend_flat_exp", function="exp")
+        return say("zero.mend_flat")
+
     def why_zero(self, nodes: Sequence[Node], stops: Sequence[Slot]) -> Reason:
         """Say what is known of nodes that sent only zeros although something else arrived."""
         if self.sent_nothing(stops):
@@ -247,7 +257,7 @@ class Zeros(ZeroFlow):
         if (known := self.at_zero(nodes) or reason(self.facts, nodes)) is not None:
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
-            return Reason(say("zero.flat"), say("zero.mend_flat"))
+            return Reason(say("zero.flat"), self._mend_flat(nodes))
         if (unread := self.part_unread(nodes)) is not None:
             return unread
         if (made := self.made_of_zeros(nodes)) is not None:

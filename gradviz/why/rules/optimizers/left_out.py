@@ -39,6 +39,15 @@ def left_out(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
+def left_out_instead(case: Case, found: Explanation) -> Explanation | None:
+    """Tell so in the place of a parameter that no call used, where others of the same network got
+    gradients that no step uses; that is told after it."""
+    told = left_out(case, found)
+    if told is None:
+        return None
+    return told._replace(more=(*told.more, found.verdict), odd=found.odd, is_observed=True)
+
+
 def left_out_of(
     case: Case, title: str, trained: Mapping[int, Any], left: Mapping[int, Tensor | None], held: int
 ) -> Explanation:
@@ -74,6 +83,20 @@ def _made_without(case: Case, trained: Mapping[int, Any]) -> list[Source]:
     return [place for optimizer in holding for place in case.where_made(optimizer)]
 
 
+def _is_moved(case: Case, state: Tensor, paths: Paths) -> bool:
+    """Say whether a call wrote the memory of a parameter after a backward had brought it a
+    gradient: layers that are made in the middle of a training get their first numbers there."""
+    if state.storage_id not in paths.facts.rewritten:
+        return False
+    added = (m.call.id for m in case.training.moments.get(state.object_id, ()) if m.run is not None)
+    begun = next(added, None)
+    if begun is None:
+        return True
+    around = ((e.call_id, paths.facts.around(e)[1]) for e in paths.facts.writes if not e.alias)
+    here = (i for i, after in around if after.storage_id == state.storage_id)
+    return any(i > begun and i not in paths.facts.backward_calls for i in here)
+
+
 def states_with_gradient(
     case: Case, parameters: Mapping[int, Any], paths: Paths
 ) -> dict[int, Tensor | None]:
@@ -82,7 +105,7 @@ def states_with_gradient(
     states: dict[int, Tensor | None] = {}
     for i, p in parameters.items():
         state = case.recording.find(p) if case.recording else None
-        if state and state.storage_id in paths.facts.rewritten:
+        if state and _is_moved(case, state, paths):
             continue
         is_sent = state is not None and state.object_id in paths.facts.leaves_sent_to
         if p.grad is not None or is_sent:

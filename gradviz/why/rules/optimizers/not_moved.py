@@ -15,7 +15,7 @@ from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import at_the_same
 from gradviz.why.rules.optimizers.schedules import groups_at_zero
 from gradviz.why.rules.optimizers.zero_learning_rate import at_zero_rate
-from gradviz.why.shown.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.why.survey.moving import STAYS, Move
 
 if TYPE_CHECKING:
@@ -81,14 +81,27 @@ def holds_another_model(case: Case, found: Explanation) -> Explanation | None:
             n=len(outside),
             others=pattern(moved),
         )
-        return at_the_same(found, fixed)._replace(where="", more=())
+        return _with_makers(case, at_the_same(found, fixed))
     told = case.answer(
         Cause.NOT_MOVED,
         "holds_none",
         optimizers=case.optimizer_names,
         names=pattern([row.name for row in outside]),
     )
-    return at_the_same(found, told)._replace(where="", more=())
+    return _with_makers(case, at_the_same(found, told))
+
+
+def _with_makers(case: Case, told: Explanation) -> Explanation:
+    """Return an answer with where the optimizers are made, and where the name of the model that is
+    asked about is given another one after that."""
+    made = [place for optimizer in case.optimizers for place in case.where_made(optimizer)]
+    title = case.called.get(id(case.modules[0]), "") if case.modules else ""
+    every = [place for place, _ in case.statements.binds(title)]
+    is_before = any(p.file == m.file and p.line < m.line for p in every for m in made)
+    later = [p for p in every for m in made[-1:] if p.file == m.file and p.line > m.line]
+    places = [*made, *(later[:1] if is_before else [])]
+    lines = lines_of((), places)
+    return told._replace(where=case.words.places([], places), lines=lines, more=())
 
 
 def _moved_by_them(case: Case) -> list[str]:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
+from gradviz.graph.records import Source
 from gradviz.names.statements import freezes, source_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import learns
@@ -38,9 +39,14 @@ def only_frozen(case: Case, found: Explanation) -> Explanation | None:
     return case.answer(
         Cause.NOT_MOVED,
         "only_frozen_beside" if learning else "only_frozen",
-        statements=dict.fromkeys(freezing),
+        statements=dict.fromkeys(freezing or _makers(case)),
         names=pattern([case.title(p, say("entry.a_parameter")) for p in held.values()]),
         n=len(held),
         learning=pattern([case.title(p, say("entry.a_parameter")) for p in learning]),
         count=len(learning),
     )
+
+
+def _makers(case: Case) -> list[Source]:
+    """Return where the optimizers are made: of what nothing froze, as columns of the data."""
+    return [place for one in case.known_optimizers for place in case.where_made(one)]

@@ -25,6 +25,7 @@ _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
 _POWERS = {"pow", "__pow__", "float_power"}
 _VECTORS = {"eigh", "eig", "linalg_eigh", "linalg_eig", "symeig"}
 _SINGULAR = {"svd", "linalg_svd"}
+_ROOT = re.compile(r"\*\*\s*\(\s*1(\.0*)?\s*/\s*[A-Za-z_]")  # x ** (1 / p)
 _LOST = 2**-25  # what single precision loses beside 1
 _BACK = 4  # calls between a logarithm and what may have become exactly 0 or 1
 
@@ -80,6 +81,8 @@ def has_fraction(call: Call) -> bool:
     if call.source is None:
         return False
     written = arguments_written(call.source, plain_name(call.function))
+    if _ROOT.search(call.source.code or ""):
+        return True
     exponents = [n.value for n in written] or _exponents_written(call.source.code or "")
     return any(x < 0 or x != int(x) for x in exponents[-1:])
 

@@ -109,7 +109,7 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
     if call is None:
         why = say("small.made_in_forward", value=value)
         return sizes.answer(cause, "forward", broken=broken, why=in_backward(sizes, run, why))
-    suspects = [] if made_it else suspected(sizes, run, call)
+    suspects = [] if made_it else _nearest_first(sizes, run, suspected(sizes, run, call))
     why = say(
         "small.made_by_call" if made_it else "small.seen_in_call",
         value=value,
@@ -147,6 +147,23 @@ def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
             found.append(call)
     first = lines_once(found)
     return first if len(first) <= MOST_SUSPECTS else []
+
+
+def _nearest_first(sizes: Sizes, run: Backward, suspects: list[Call]) -> list[Call]:
+    """Return some calls without those that cannot be why the first derivative is not finite that
+    the backward met, where one of them has that: only what its derivative is computed with can."""
+    point = likely_point(sizes, run)
+    breaking = None if point is None else point.call
+    if breaking is None or line_of(breaking) not in {line_of(call) for call in suspects}:
+        return suspects
+    factors = [i for i in breaking.inputs if not sizes.graph.tensor[i].requires_grad]
+    is_linear = plain_name(breaking.function) in DIVISIONS and len(factors) == 1
+    behind = sizes.facts.ancestors(factors if is_linear else breaking.inputs)
+    return [
+        call
+        for call in suspects
+        if line_of(call) == line_of(breaking) or not behind.isdisjoint(call.outputs)
+    ]
 
 
 def is_risky(call: Call) -> bool:

@@ -31,6 +31,21 @@ def first_order(case: Case, found: Explanation) -> Explanation | None:
     return None
 
 
+def whole_summand(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of a summand of a loss that was made of such gradients alone, whatever else keeps off it
+    what it was made of besides."""
+    told = first_order(case, found)
+    return told if told is not None and told.cause is Cause.CONSTANT_SUMMAND else None
+
+
+def explains_more(case: Case, found: Explanation) -> bool:
+    """Say whether a recording may show something graver than the answer so far, or that is about
+    zeros and nothing was asked in particular: a part of the loss that trains nothing explains more
+    than zeros that one input brings."""
+    is_zero = case.recording is not None and found.cause is Cause.ZERO_GRADIENT
+    return case.training_asked(found) or (is_zero and not case.in_particular)
+
+
 def _told(case: Case, loss: int, summand: int | None, used: dict[int, Call]) -> Explanation:
     """Tell of such gradients."""
     words, tensor = case.words, case.graph.tensor

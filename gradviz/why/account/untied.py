@@ -1,0 +1,65 @@
+"""Parameters that begin as copies of others and are trained beside them: weights that were to be
+tied, perhaps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gradviz.names.position import callee_of, dotted
+from gradviz.names.statements import makes_parameter, source_of
+from gradviz.watch.identity import read
+from gradviz.why.account.remark import Remark, Weight
+
+if TYPE_CHECKING:
+    from gradviz.why.rules.whole.case import Case
+
+_COPIES = {"clone", "detach", "data"}
+
+
+def untied(case: Case) -> Iterator[Remark]:
+    """Tell of statements ``self.b.weight = nn.Parameter(self.a.weight.clone())`` whose two
+    parameters steps move, each by its own gradient."""
+    for file, node in case.statements.nodes(ast.Assign):
+        target, source = dotted(node.targets[0]) or "", _copied_from(node.value)
+        if not source or "." not in target or "." not in source:
+            continue
+        pair = [_stepped(case, path.removeprefix("self.")) for path in (target, source)]
+        if None in pair:
+            continue
+        place = source_of(file, node)
+        fields = {
+            "code": place.code,
+            "place": case.words.line_of(place),
+            "target": target,
+            "source": source,
+        }
+        objects = frozenset(i for i in pair if i is not None)
+        yield Remark(Weight.NOTABLE, "untied", fields, objects=objects, statements=(place,))
+
+
+def _copied_from(value: ast.expr) -> str:
+    """Return the parameter of whose copy an expression makes another one; "" of others."""
+    node: Any = value.args[0] if makes_parameter(value) and value.args else None  # type: ignore[attr-defined]
+    is_copy = False
+    while node is not None:
+        if isinstance(node, ast.Call) and callee_of(node.func) in _COPIES:
+            is_copy = is_copy or callee_of(node.func) == "clone"
+            node = getattr(node.func, "value", None)
+        elif isinstance(node, ast.Attribute) and node.attr in _COPIES:
+            node = node.value
+        else:
+            return (dotted(node) or "") if is_copy else ""
+    return ""
+
+
+def _stepped(case: Case, path: str) -> int | None:
+    """Return the one parameter of a known network that has a path there, as an object id, where a
+    step moved it."""
+    every = (read(lambda m=m: list(m.named_parameters())) or () for m in case.known_modules)  # type: ignore[misc]
+    found = {id(p): p for rows in every for n, p in rows if f".{n}".endswith(f".{path}")}
+    if len(found) != 1:
+        return None
+    object_id = case.live_state.object_of(next(iter(found.values())))
+    return object_id if object_id in case.training.sums_used else None
