@@ -79,7 +79,7 @@ class Forward:
     def not_recorded(self) -> Iterator[Remark]:
         """Tell of custom Functions that no tensor which requires grad was given: their backward
         never runs. Where the same line was given one in another call, that is its first layer,
-        whose input needs no gradient."""
+        whose input needs no gradient, unless it was given a parameter."""
         tensor = self.graph.tensor
         recorded = {
             line_of(call)
@@ -92,7 +92,8 @@ class Forward:
                 continue
             if any(tensor[i].requires_grad for i in (*call.inputs, *call.outputs)):
                 continue
-            if line_of(call) in recorded - {None}:
+            of_layer = {tensor[i].object_id for i in call.inputs} & self.facts.of_modules
+            if line_of(call) in recorded - {None} and not of_layer:
                 continue
             function = call.function.removesuffix(_APPLY)
             fields = {"function": function, "call": self.words.at(call)}
