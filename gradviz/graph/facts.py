@@ -12,6 +12,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum, auto
 from functools import cached_property, reduce
+from heapq import heapify, heappop, heappush
 from itertools import pairwise, zip_longest
 from operator import or_
 from typing import NamedTuple, TypeVar
@@ -533,21 +534,54 @@ class Facts:
             for tensor_id in tensor_ids:
                 found[tensor_id] = found.get(tensor_id, 0) | more
 
-        for call_id in self.backward_calls:
-            wrote = self.writes_by_call.get(call_id, ())
-            for before_id, more in [(e.before_id, found.get(e.after_id, 0)) for e in wrote]:
-                give([before_id] if more else [], more)
+        # a backward changes the .grad of a leaf, and none of its values
+        todo = list(found.items())
+        while todo:
+            after_id, more = todo.pop()
+            before = self._before_backward.get(after_id, ())
+            give(before, more)
+            todo += [(i, more) for i in before]
         for tensor_id, more in list(found.items()):
             give(self._unmade_before([tensor_id]), more)
-        for call in reversed(self.ordinary_calls):
+        # The calls that made what is held, the last one first: each is met when all that later
+        # ones hold of it is known.
+        made_at = self._made_at
+        waiting = [-place for i in found if i not in stop for place in made_at.get(i, ())]
+        heapify(waiting)
+        done = len(self.ordinary_calls)
+        while waiting:
+            place = -heappop(waiting)
+            if place == done:
+                continue
+            done, call = place, self.ordinary_calls[place]
             wrote = self.writes_by_call.get(call.id, ())
             made = {*call.outputs, *(e.after_id for e in wrote)} - stop
             more = reduce(or_, (found.get(i, 0) for i in made), 0)
-            if more:
-                read = self.values_read(call)
-                give(read, more)
-                give(self._unmade_before(read), more)
+            read = self.values_read(call)
+            held = [*read, *self._unmade_before(read)]
+            give(held, more)
+            makers = (p for i in held if i not in stop for p in made_at.get(i, ()))
+            for earlier in (p for p in makers if p < place):
+                heappush(waiting, -earlier)
         return found
+
+    @cached_property
+    def _made_at(self) -> dict[int, list[int]]:
+        """Which of ``ordinary_calls`` made a state or wrote it, by their places, by tensor id."""
+        return grouped(
+            (i, place)
+            for place, call in enumerate(self.ordinary_calls)
+            for i in {*call.outputs, *(e.after_id for e in self.writes_by_call.get(call.id, ()))}
+        )
+
+    @cached_property
+    def _before_backward(self) -> dict[int, list[int]]:
+        """The states that backwards gave a gradient, as they were before, by the state after it."""
+        return grouped(
+            (e.after_id, e.before_id)
+            for call_id in sorted(self.backward_calls)
+            for e in self.writes_by_call.get(call_id, ())
+        )
 
     def _unmade_before(self, tensor_ids: Iterable[int]) -> list[int]:
         """Return the states before those that no call made: what was there before the write."""

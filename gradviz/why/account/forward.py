@@ -87,10 +87,7 @@ class Forward:
             if call.function.endswith(_APPLY) and any(tensor[i].requires_grad for i in call.outputs)
         }
         for call in self._on_the_way():
-            is_own = call.function.endswith(_APPLY) and not call.function.startswith(_OF_HOOKS)
-            if not is_own or not call.grad_mode or not call.inputs:
-                continue
-            if any(tensor[i].requires_grad for i in (*call.inputs, *call.outputs)):
+            if not self._is_kept_off(call):
                 continue
             of_layer = {tensor[i].object_id for i in call.inputs} & self.facts.of_modules
             if line_of(call) in recorded - {None} and not of_layer:
@@ -99,6 +96,14 @@ class Forward:
             fields = {"function": function, "call": self.words.at(call)}
             objects = frozenset(tensor[i].object_id for i in call.inputs)
             yield Remark(Weight.WEIGHTY, "not_recorded", fields, (call,), objects)
+
+    def _is_kept_off(self, call: Call) -> bool:
+        """Say whether a call is of a custom Function that was given tensors, none of which requires
+        grad, where gradients are recorded."""
+        is_own = call.function.endswith(_APPLY) and not call.function.startswith(_OF_HOOKS)
+        if not is_own or not call.grad_mode or not call.inputs:
+            return False
+        return not any(self.graph.tensor[i].requires_grad for i in (*call.inputs, *call.outputs))
 
     def scores_of_one_sign(self) -> Iterator[Remark]:
         """Tell of scores that went through a function which gives no negative numbers."""

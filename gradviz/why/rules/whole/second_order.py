@@ -44,11 +44,12 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
 
 def none_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
-    words, firsts = case.words, _firsts(case)
+    words, firsts, asked = case.words, _firsts(case), _differentiated(case)
     for second in _returned(case):
+        if second.state != "none" or second.of_object not in asked:
+            continue
         root = case.graph.call[second.run.call_id].inputs[0]
-        derived = not firsts.isdisjoint(case.facts.ancestors([root]))
-        if second.state == "none" and derived and second.of_object in _differentiated(case):
+        if not firsts.isdisjoint(case.facts.ancestors([root])):
             return case.answer(
                 Cause.NOT_IN_LOSS,
                 "second_none",
