@@ -7,6 +7,7 @@ import textwrap
 from typing import Any
 
 import pytest
+import torch
 
 import gradviz as gv
 from gradviz.graph.records import NodeRan
@@ -1270,3 +1271,16 @@ net(torch.randn(16, 3)).pow(2).mean().backward()
 def test_a_bias_before_a_normalisation_may_stay(rate: str, is_told: bool) -> None:
     program = NORMALISED.format(layer="nn.BatchNorm1d(4)", rate=rate)
     assert (asked(program, "opt").cause == "not_moved") == is_told
+
+
+def test_a_result_in_an_optimizer_is_asked_about_without_a_warning() -> None:
+    """Torch warns where .grad of a result is read."""
+    w = torch.ones(2, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with gv.record() as rec:
+        made = w * 2
+        opt.param_groups[0]["params"] = [made]
+        loss = made.sum()
+        loss.backward()
+        opt.step()
+    assert str(rec.explain(opt, loss))

@@ -18,6 +18,7 @@ from gradviz.why.question.subjects import Subjects, apart, held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.why.survey.moving import MOVES, Move, Moves, will_it_move
+from gradviz.why.survey.trial import grad_of
 from gradviz.words.speech import say, several
 
 
@@ -217,7 +218,7 @@ def at_the_same(found: Explanation, told: Explanation) -> Explanation:
 
 def learns(p: Any) -> bool:
     """Say whether it has a gradient to learn from."""
-    return p.requires_grad and p.grad is not None
+    return p.requires_grad and grad_of(p) is not None
 
 
 def _is_learning_parameter(p: Any) -> bool:
