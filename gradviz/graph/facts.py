@@ -529,24 +529,10 @@ class Facts:
         """Give the bits of some states to every state whose values they hold, as far as the
         states in ``stop``, and return the bits of all."""
         found = dict(bits)
-
-        def give(tensor_ids: Iterable[int], more: int) -> None:
-            for tensor_id in tensor_ids:
-                found[tensor_id] = found.get(tensor_id, 0) | more
-
-        # a backward changes the .grad of a leaf, and none of its values
-        todo = list(found.items())
-        while todo:
-            after_id, more = todo.pop()
-            before = self._before_backward.get(after_id, ())
-            give(before, more)
-            todo += [(i, more) for i in before]
-        for tensor_id, more in list(found.items()):
-            give(self._unmade_before([tensor_id]), more)
+        self._give_before(found)
         # The calls that made what is held, the last one first: each is met when all that later
         # ones hold of it is known.
-        made_at = self._made_at
-        waiting = [-place for i in found if i not in stop for place in made_at.get(i, ())]
+        waiting = [-place for i in found if i not in stop for place in self._made_at.get(i, ())]
         heapify(waiting)
         done = len(self.ordinary_calls)
         while waiting:
@@ -554,16 +540,30 @@ class Facts:
             if place == done:
                 continue
             done, call = place, self.ordinary_calls[place]
-            wrote = self.writes_by_call.get(call.id, ())
-            made = {*call.outputs, *(e.after_id for e in wrote)} - stop
-            more = reduce(or_, (found.get(i, 0) for i in made), 0)
+            more = reduce(or_, (found.get(i, 0) for i in self._made_by(call) - stop), 0)
             read = self.values_read(call)
             held = [*read, *self._unmade_before(read)]
-            give(held, more)
-            makers = (p for i in held if i not in stop for p in made_at.get(i, ()))
+            _give(found, held, more)
+            makers = (p for i in held if i not in stop for p in self._made_at.get(i, ()))
             for earlier in (p for p in makers if p < place):
                 heappush(waiting, -earlier)
         return found
+
+    def _give_before(self, found: dict[int, int]) -> None:
+        """Give the bits of some states to the states before them, of which backwards changed the
+        .grad alone, and to those that no call made."""
+        todo = list(found.items())
+        while todo:
+            after_id, more = todo.pop()
+            before = self._before_backward.get(after_id, ())
+            _give(found, before, more)
+            todo += [(i, more) for i in before]
+        for tensor_id, more in list(found.items()):
+            _give(found, self._unmade_before([tensor_id]), more)
+
+    def _made_by(self, call: Call) -> set[int]:
+        """Return the states that a call made or wrote."""
+        return {*call.outputs, *(e.after_id for e in self.writes_by_call.get(call.id, ()))}
 
     @cached_property
     def _made_at(self) -> dict[int, list[int]]:
@@ -571,7 +571,7 @@ class Facts:
         return grouped(
             (i, place)
             for place, call in enumerate(self.ordinary_calls)
-            for i in {*call.outputs, *(e.after_id for e in self.writes_by_call.get(call.id, ()))}
+            for i in self._made_by(call)
         )
 
     @cached_property
@@ -946,3 +946,9 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     for key, value in pairs:
         table.setdefault(key, []).append(value)
     return table
+
+
+def _give(found: dict[int, int], tensor_ids: Iterable[int], more: int) -> None:
+    """Add bits to those of some states."""
+    for tensor_id in tensor_ids:
+        found[tensor_id] = found.get(tensor_id, 0) | more

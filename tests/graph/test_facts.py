@@ -294,3 +294,34 @@ def test_a_grad_fn_is_a_node_of_the_graph_and_no_leaf_has_one() -> None:
     states = [facts.latest_state[rec.find(t).object_id] for t in (a, b, c)]
     names = [node.name if (node := facts.grad_fn(t)) else None for t in states]
     assert names == [None, "MulBackward0", None]
+
+
+def test_what_a_value_was_computed_from_is_found_without_a_look_at_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        first = a * 2
+        others = [a * k for k in range(50)]
+    assert others
+    facts = Facts.of(rec.graph)
+    looked = list[int]()
+    plain = Facts.values_read
+    monkeypatch.setattr(
+        Facts, "values_read", lambda self, call: looked.append(call.id) or plain(self, call)
+    )
+    state = rec.find(first)
+    assert state is not None
+    assert len(facts.ancestors([state.id])) == 2
+    assert len(looked) == 1
+
+
+def test_backwards_change_none_of_the_values_of_a_leaf() -> None:
+    a = torch.ones(2, requires_grad=True)
+    with gv.record() as rec:
+        for _ in range(3):
+            (a * 2).sum().backward()
+    facts = Facts.of(rec.graph)
+    states = facts.states[rec.find(a).object_id]
+    assert len(states) > 3
+    assert {t.id for t in states} <= facts.ancestors([states[-1].id])
