@@ -3,6 +3,7 @@ is tried in ``test_fixes.py``."""
 
 from __future__ import annotations
 
+import ast
 import linecache
 from typing import Any
 
@@ -13,6 +14,8 @@ from torch import nn
 from torch.nn import functional
 
 import gradviz as gv
+from gradviz.why.code.numpy_calls import numpy_call
+from gradviz.why.code.reading import value_of
 
 ALIKE = {
     "another network's loss is dropped": (
@@ -165,3 +168,26 @@ def test_beside_an_error_none_is_passed_over() -> None:
     assert gv.explain(None, error=caught.value, recording=recording).cause == "not_scalar"
     with pytest.raises(gv.GradvizError, match="given None"):
         gv.explain(None, recording=recording)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("np.std(t)", "np.var(t)", "np.std([t, 2 * t], axis=0)", "np.max(t)", "np.sum(t)"),
+        *("np.mean([t, t])", "np.log1p(t)", "np.min([t, t * 2], axis=0)", "np.clip(t, 0.2, 0.4)"),
+    ],
+)
+def test_a_function_of_numpys_is_replaced_by_one_that_computes_the_same(code: str) -> None:
+    known = {"np": np, "torch": torch, "t": torch.rand(3, 4)}
+    call = ast.parse(code, mode="eval").body
+    told = numpy_call(call, lambda node: value_of(node, known))
+    assert told is not None
+    plain = eval(told.detached, known)
+    assert np.allclose(eval(told.in_torch, known), plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("code", ["np.sort(t)", "np.median(t)", "np.cumsum(t)", "np.array(t)"])
+def test_a_function_that_torch_has_with_another_result_is_no_replacement(code: str) -> None:
+    known = {"np": np, "t": torch.rand(4)}
+    call = ast.parse(code, mode="eval").body
+    assert numpy_call(call, lambda node: value_of(node, known)) is None

@@ -63,7 +63,7 @@ def _handed_over(case: Case, part: PartInEval, optimizer: Any) -> list[Source]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Call) and callee_of(inner.func) == "parameters":
                 path = (dotted(inner.func.value) or "").removeprefix("self")  # type: ignore[attr-defined]
-                if path and f".{part.name}.".find(f".{path.removeprefix('.')}.") >= 0:
+                if path and f".{path.removeprefix('.')}." in f".{part.name}.":
                     found.append(source_of(file, inner))
     return found if len(found) == 1 else case.where_made(optimizer)
 

@@ -13,6 +13,14 @@ import torch
 # what numpy computes of a list of arrays, as a method of the stacked tensors
 _REDUCING = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
 _REDUCING |= {"amax": "amax", "amin": "amin", "std": "std", "var": "var"}
+# numpy divides by n, torch by n - 1 unless it is told otherwise
+_SPREADS = {"std", "var"}
+# what torch computes of one tensor under the same name, with the same result
+_ALIKE = frozenset(
+    """sum mean prod amax amin std var argmax argmin exp expm1 log log2 log10 log1p sqrt square abs
+    absolute negative sign sin cos tan sinh cosh tanh floor ceil round clip maximum minimum dot
+    matmul outer isnan isinf isfinite all any""".split()
+)
 _JOINING = {"array": "stack", "asarray": "stack", "stack": "stack", "concatenate": "cat"}
 
 
@@ -84,17 +92,18 @@ def _may_be_tensor(given: Any, value: Callable[[ast.AST], Any]) -> bool:
 
 
 def _of_tensor(node: Any, name: str, what: str) -> NumpyCall | None:
-    """Return a call on one tensor: torch has a function of the same name, or there is none."""
-    if not callable(vars(torch).get(name)) or name in _JOINING:
+    """Return a call on one tensor; None unless torch has a function that computes the same."""
+    if name not in _ALIKE | _REDUCING.keys():
         return None
-    in_torch = f"torch.{name}({', '.join([what, *_others(node)])})"
-    first = ast.unparse(ast.Call(ast.Attribute(node.args[0], "detach"), [], []))
-    return NumpyCall(ast.unparse(node), in_torch, _with_first(node, first))
+    in_torch = f"torch.{_REDUCING.get(name, name)}({', '.join([what, *_others(node, name)])})"
+    # of a tensor numpy calls the method of its own name, which takes other arguments
+    numbers = f"{ast.unparse(ast.Attribute(node.args[0], 'detach'))}().numpy()"
+    return NumpyCall(ast.unparse(node), in_torch, _with_first(node, numbers))
 
 
 def _of_list(node: Any, name: str, what: str) -> NumpyCall | None:
     """Return a call on a list of tensors: they are stacked or joined first."""
-    rest = ", ".join(_others(node))
+    rest = ", ".join(_others(node, name))
     if name in _REDUCING:
         in_torch = f"torch.stack({what}).{_REDUCING[name]}({rest})"
     elif name in _JOINING:
@@ -106,15 +115,17 @@ def _of_list(node: Any, name: str, what: str) -> NumpyCall | None:
     return NumpyCall(ast.unparse(node), in_torch, _with_first(node, parts))
 
 
-def _others(node: Any) -> list[str]:
-    """Return the other arguments of a call as torch takes them: ``axis`` is ``dim`` there."""
+def _others(node: Any, name: str) -> list[str]:
+    """Return the other arguments of a call of some function as torch takes them: ``axis`` is
+    ``dim`` there."""
     keywords = [
         f"{'dim' if k.arg == 'axis' else k.arg}={ast.unparse(k.value)}"
         for k in node.keywords
         if k.arg in ("axis", "keepdims")
     ]
     keywords = [word.replace("keepdims=", "keepdim=") for word in keywords]
-    return [*map(ast.unparse, node.args[1:]), *keywords]
+    spread = ["correction=0"] if name in _SPREADS else []
+    return [*map(ast.unparse, node.args[1:]), *keywords, *spread]
 
 
 def _with_first(node: Any, first: str) -> str:
