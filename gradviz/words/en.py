@@ -1450,6 +1450,24 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     ),
 }
 
+# of a call that raised, what several answers share
+A_LEAF_WRITTEN = Answer(
+    verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
+    why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+)
+A_LEAF_WRITTEN_THROUGH_A_VIEW = Answer(
+    verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
+    why="the write would change the leaf itself, and autograd forbids that while it records.",
+)
+NO_SINGLE_NUMBER = Answer(
+    verdict="Backward needs one number to start from, and {name} has {numbers}.",
+    why="for a single number the gradient to start with is 1; for more it is not defined.",
+)
+A_PART_TAKEN_OUT = Answer(
+    verdict="{name:begin} is not in the graph of {root}.",
+    why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+)
+
 # of a call that raised: why/rules/errors/
 RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NAN, "returned"): Answer(
@@ -1473,39 +1491,33 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
         mend="{wanted}: a copy, which stays connected.",
     ),
-    (Cause.LEAF_IN_PLACE, "raised"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+    (Cause.LEAF_IN_PLACE, "raised"): A_LEAF_WRITTEN._replace(
         mend="with torch.no_grad(): around the write (or torch.nn.init), where it sets numbers. Where a gradient is to go through what is written: make a new tensor instead.",
     ),
-    (Cause.LEAF_IN_PLACE, "by_module"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+    (Cause.LEAF_IN_PLACE, "by_module"): A_LEAF_WRITTEN._replace(
         mend="inplace=False in {module}: it makes a new tensor then.",
     ),
-    (Cause.LEAF_IN_PLACE, "taken"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change.",
+    (Cause.LEAF_IN_PLACE, "taken"): A_LEAF_WRITTEN._replace(
         mend="{anew} in the place of {code}: a new tensor.",
     ),
-    (Cause.LEAF_IN_PLACE, "numbers"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there are numbers: nothing is to be learned through them.",
+    (Cause.LEAF_IN_PLACE, "numbers"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " What is written there are numbers: nothing is to be learned through them.",
         mend="with torch.no_grad(): around {code}.",
     ),
-    (Cause.LEAF_IN_PLACE, "tracked"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there requires grad: under no_grad it would be cut off.",
+    (Cause.LEAF_IN_PLACE, "tracked"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " What is written there requires grad: under no_grad it would be cut off.",
         mend="{mend}",
     ),
-    (Cause.LEAF_IN_PLACE, "fast_weights"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
+    (Cause.LEAF_IN_PLACE, "fast_weights"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
         mend="{made} in the place of {loop}, and {anew} in the place of {call}: the model is called with the moved ones.",
     ),
-    (Cause.LEAF_IN_PLACE, "needed"): Answer(
-        verdict="{code:begin} writes {name} in place, and {name} is a leaf that requires grad.",
-        why="autograd forbids this while it records: a leaf has no grad_fn that could hold the change. A backward that is to come needs {name} as it is: under no_grad the write would make it raise.",
+    (Cause.LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " A backward that is to come needs {name} as it is: under no_grad the write would make it raise.",
         mend="{mend}",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "filled"): Answer(
@@ -1513,49 +1525,37 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="autograd forbids that while it records. What is written there is tracked, so {base} would be too, without requires_grad.",
         mend="make {base} without requires_grad: leave that out of {made}.",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "raised"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         mend="with torch.no_grad(): around the write, where it sets numbers. Where a gradient is to go through what is written: write into a clone().",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "by_module"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "by_module"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         mend="inplace=False in {module}: it makes a new tensor then.",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "taken"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "taken"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         mend="{anew} in the place of {code}: a new tensor.",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "numbers"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records. What is written there are numbers: nothing is to be learned through them.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "numbers"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
+        why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
+        + " What is written there are numbers: nothing is to be learned through them.",
         mend="with torch.no_grad(): around {code}.",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "tracked"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records. What is written there requires grad: under no_grad it would be cut off.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "tracked"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
+        why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
+        + " What is written there requires grad: under no_grad it would be cut off.",
         mend="{mend}",
     ),
-    (Cause.VIEW_OF_LEAF_IN_PLACE, "needed"): Answer(
-        verdict="{code:begin} writes in place through a view of {base}, a leaf that requires grad.",
-        why="the write would change the leaf itself, and autograd forbids that while it records. A backward that is to come needs it as it is: under no_grad the write would make it raise.",
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
+        why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
+        + " A backward that is to come needs it as it is: under no_grad the write would make it raise.",
         mend="{mend}",
     ),
-    (Cause.NOT_SCALAR, "raised"): Answer(
-        verdict="Backward needs one number to start from, and {name} has {numbers}.",
-        why="for a single number the gradient to start with is 1; for more it is not defined.",
+    (Cause.NOT_SCALAR, "raised"): NO_SINGLE_NUMBER._replace(
         mend="reduce it to one number first, above {code}: by .mean(), or by .sum().",
     ),
-    (Cause.NOT_SCALAR, "loss"): Answer(
-        verdict="Backward needs one number to start from, and {name} has {numbers}.",
-        why="for a single number the gradient to start with is 1; for more it is not defined.",
+    (Cause.NOT_SCALAR, "loss"): NO_SINGLE_NUMBER._replace(
         mend="{it} = {it}.{function}() above {backward}.",
     ),
-    (Cause.NOT_SCALAR, "read_since"): Answer(
-        verdict="Backward needs one number to start from, and {name} has {numbers}.",
-        why="for a single number the gradient to start with is 1; for more it is not defined.",
+    (Cause.NOT_SCALAR, "read_since"): NO_SINGLE_NUMBER._replace(
         mend="{it}.{function}() in the place of {it} in {backward}: {it} itself, of which each number is read later, stays as it is.",
     ),
     (Cause.NOT_SCALAR, "differentiated"): Answer(
@@ -2165,24 +2165,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it was asked for along with all parameters, and {root} was computed without {part}.",
         mend="ask for the others alone: {wanted}, and zip the gradients with these. allow_unused=True gives None for each of {part}, which is then to be skipped.",
     ),
-    (Cause.UNUSED_INPUT, "part_first"): Answer(
-        verdict="{name:begin} is not in the graph of {root}.",
-        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+    (Cause.UNUSED_INPUT, "part_first"): A_PART_TAKEN_OUT._replace(
         mend="{parts} above {computes}, and {anew} in the place of that: so {root} is computed from the parts.",
     ),
-    (Cause.UNUSED_INPUT, "part_joined"): Answer(
-        verdict="{name:begin} is not in the graph of {root}.",
-        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+    (Cause.UNUSED_INPUT, "part_joined"): A_PART_TAKEN_OUT._replace(
         mend="{anew} in the place of {computes}: so {root} is computed from the parts.",
     ),
-    (Cause.UNUSED_INPUT, "part_of_whole"): Answer(
-        verdict="{name:begin} is not in the graph of {root}.",
-        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+    (Cause.UNUSED_INPUT, "part_of_whole"): A_PART_TAKEN_OUT._replace(
         mend="{mends:sentences}",
     ),
-    (Cause.UNUSED_INPUT, "part_of_used"): Answer(
-        verdict="{name:begin} is not in the graph of {root}.",
-        why="{root} was computed from {whole} itself; {name} was taken out of it, and nothing was computed from that.",
+    (Cause.UNUSED_INPUT, "part_of_used"): A_PART_TAKEN_OUT._replace(
         mend="{asked}, and of that the same part.",
     ),
     (Cause.UNUSED_INPUT, "copied"): Answer(
