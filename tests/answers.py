@@ -143,6 +143,12 @@ MENDS = {
     "bound only the result": r"bound only what is looked at",
     "smaller p": r"a smaller p there",
     "without nn.Parameter": r"without nn\.Parameter",
+    "make it one number": r"^\S+ = .*\(\) above ",
+    "made with gradients on": r"out of what .* switches off",
+    "the leaf itself": r"the values are what they were, and the step moves",
+    "again after the step": r" again after ",
+    "backward before the step": r"^call .* before ",
+    "compute it from what is asked for": r"^compute .* from ",
 }
 AT = re.compile(r"\b[\w-]+\.py line \d+")
 LINE = re.compile(r"(?<!\] )\b(lines?) \d+(?:(?:, | and )\d+)*")
