@@ -1150,7 +1150,11 @@ w = torch.ones(2, requires_grad=True)
 y = np.exp(w * 2)
 """,
     ("torch.exp(w * 2) in the place of np.exp(w * 2)", "np.exp", "torch.exp"),
-    ("only to look at the numbers: np.exp((w * 2).detach())", "w * 2)", "(w * 2).detach())"),
+    (
+        "only to look at the numbers: np.exp((w * 2).detach().numpy())",
+        "w * 2)",
+        "(w * 2).detach().numpy())",
+    ),
 )
 fix_of_error(
     "numpy_on_tracked/kept_in",
