@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
@@ -14,8 +15,7 @@ from gradviz.why.evidence.handed_on import plain_name
 from gradviz.words.words import Words
 
 # what compares its first two inputs
-_COMPARE = {"triplet_margin_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "pairwise_distance"}
-_COMPARE |= {"cosine_similarity", "huber_loss"}
+_COMPARE = ELEMENTWISE_LOSSES | {"triplet_margin_loss", "pairwise_distance", "cosine_similarity"}
 
 
 def compared_alike(facts: Facts, words: Words) -> Iterator[Remark]:

@@ -64,6 +64,11 @@ class FailedLine:
         """The expression that raised, then the statement around it."""
         return list(failing_parts(self.frames[-1])) if self.frames else []
 
+    @property
+    def statement(self) -> Any:
+        """The syntax node of the statement; None where it cannot be read."""
+        return self.parts[-1] if self.parts else None
+
     def owner_of(self, attribute: str) -> ast.expr | None:
         """Return the expression of which the line asks an attribute: ``x`` of ``x.backward()``."""
         for node in self.nodes(ast.Attribute):

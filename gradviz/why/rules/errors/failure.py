@@ -168,6 +168,11 @@ class Failure:
         )
         return worded(finding, self.words)
 
+    @property
+    def statement(self) -> Any:
+        """The syntax node of the user's statement that raised; None where it is not known."""
+        return None if self.failed is None else self.failed.statement
+
     @cached_property
     def at_the_line(self) -> tuple[Call, ...]:
         """The call that raised; where it was not recorded, the user's line that did."""
@@ -366,3 +371,9 @@ class Failure:
             objects = {t.object_id for t in read if t.is_leaf and t.requires_grad}
             leaves.setdefault(site_of(call), set()).update(objects)
         return leaves
+
+
+def runs_in(call: Call | None, statement: Any) -> bool:
+    """Say whether a call ran in a statement, by its line."""
+    source = None if call is None else call.source
+    return source is not None and statement.lineno <= source.line <= statement.end_lineno

@@ -14,7 +14,7 @@ from gradviz.why.code.fast_weights import fast_weights
 from gradviz.why.code.in_place import free_name, loop_without, statement_binding, written_in
 from gradviz.why.code.rewritten import copied_where_bound, out_of_place
 from gradviz.why.rules.errors.about_an_input import blamed, fields
-from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.rules.errors.failure import Failure, call_at, runs_in
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
@@ -56,7 +56,7 @@ def taken_as_result(failure: Failure) -> Explanation | None:
     if call is None or cause is None:
         return None
     written = blamed(failure, cause)
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     is_taken = not isinstance(statement, (ast.Expr, ast.AugAssign)) and call.outputs == ()
     code = out_of_place(whole_code(call)) if is_taken and not call.module else ""
     if written is None or not (call.module or code) or call.function == "__setitem__":
@@ -97,7 +97,7 @@ def parameters_learned_through(failure: Failure) -> Explanation | None:
     written, line = _written(failure), failure.failed
     if written is None or line is None or not _is_tracked(failure, written):
         return None
-    found = fast_weights(line.parts[-1] if line.parts else None)
+    found = fast_weights(failure.statement)
     if found is None:
         return None
     return failure.answer(
@@ -117,7 +117,7 @@ def learned_through(failure: Failure) -> Explanation | None:
     """Tell of a write into a leaf of what is to be learned through, or of what a backward needs as
     it was: a copy can be written, and stays connected."""
     written = _written(failure)
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     if written is None or not isinstance(statement, ast.stmt):
         return None
     mend = _copied_where_made(failure, written, statement) or _copied_above(failure, statement)
@@ -158,18 +158,12 @@ def _copied_where_made(failure: Failure, written: Tensor, statement: Any) -> str
     name; "" where it is the leaf itself that is written."""
     name = written_in(statement)
     binder = statement_binding(name, statement) if written.base_id is not None else None
-    if binder is None or failure.failed is None or not _made_in(binder, failure, written):
+    maker = failure.facts.maker.get(written.id)
+    if binder is None or failure.failed is None or not runs_in(maker, binder):
         return ""
     copy = copied_where_bound(ast.unparse(binder), name)
     place = failure.written(call_at(failure.failed.source(binder)))
     return say("raised.anew", anew=Code(copy), code=place) if copy else ""
-
-
-def _made_in(statement: Any, failure: Failure, written: Tensor) -> bool:
-    """Say whether a statement made what is written."""
-    maker = failure.facts.maker.get(written.id)
-    source = None if maker is None else maker.source
-    return source is not None and statement.lineno <= source.line <= statement.end_lineno
 
 
 def _copied_above(failure: Failure, statement: Any) -> str:

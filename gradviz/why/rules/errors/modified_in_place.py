@@ -226,13 +226,13 @@ def _has_run_before(failure: Failure, update: Update) -> bool:
 def _is_stepped_below(failure: Failure) -> bool:
     """Say whether a statement below the backward, in its scope, steps: that step is to use this
     gradient."""
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     return isinstance(statement, ast.stmt) and is_called_below("step", statement)
 
 
 def _is_stepped_again(failure: Failure, step: Call) -> bool:
     """Say whether the same optimizer steps again below the backward, in its scope."""
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     called = code_of(step).partition("(")[0]
     is_known = isinstance(statement, ast.stmt) and called.endswith("step")
     return is_known and is_called_below(called, statement)
@@ -241,7 +241,7 @@ def _is_stepped_again(failure: Failure, step: Call) -> bool:
 def _place_of_step(failure: Failure, step: Call) -> str:
     """Return what moved weights and where; of a line in a loop that goes over them the loop, as
     what is to be done before or after it is done once."""
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     place = failure.failed.place if failure.failed else None
     if step.source is None or place is None or not isinstance(statement, ast.stmt):
         return failure.written(step)

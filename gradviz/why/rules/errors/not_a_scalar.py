@@ -77,7 +77,7 @@ def of_many_numbers(failure: Failure) -> Explanation | None:
 def _backward_of(failure: Failure, name: str) -> str:
     """Return the statement that calls backward on a variable, or differentiates it; "" where the
     failing line does neither."""
-    statement = failure.failed.parts[-1] if failure.failed and failure.failed.parts else None
+    statement = failure.statement
     if not isinstance(statement, ast.stmt):
         return ""
     words = (n for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute)))
@@ -86,7 +86,7 @@ def _backward_of(failure: Failure, name: str) -> str:
 
 def _is_read_by_number(failure: Failure, name: str) -> bool:
     """Say whether the numbers of a loss are read below the backward, other than as one number."""
-    statement = failure.failed.parts[-1] if failure.failed else None
+    statement = failure.statement
     return statement is not None and any(
         not _is_as_one(word) for word in reads_below(name, statement)
     )

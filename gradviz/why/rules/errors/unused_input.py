@@ -274,7 +274,7 @@ def _asked_words(failure: Failure) -> tuple[str, str, Any] | None:
     with its statement."""
     line = failure.failed
     calls = [] if line is None else [c for c in line.nodes(ast.Call) if len(c.args) > 1]
-    statement = line.parts[-1] if line is not None and line.parts else None
+    statement = failure.statement
     if not isinstance(statement, ast.stmt) or not calls:
         return None
     root, asked = calls[0].args[:2]

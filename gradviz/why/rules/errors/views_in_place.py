@@ -19,7 +19,7 @@ from gradviz.why.code.in_place import (
 )
 from gradviz.why.evidence import messages
 from gradviz.why.rules.errors.about_an_input import anew, blamed, fields, switch_of
-from gradviz.why.rules.errors.failure import LINE, Failure, call_at
+from gradviz.why.rules.errors.failure import LINE, Failure, call_at, runs_in
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
@@ -81,9 +81,8 @@ def iterated(failure: Failure) -> Explanation | None:
 def _write_in_a_loop(failure: Failure, tensor: Tensor) -> Indexed | None:
     """Return the failing write by its index, where it is into one of several views that a loop goes
     over."""
-    line = failure.failed
     is_one = "Unbind" in failure.text or messages.is_one_of_several(failure.text)
-    statement = line.parts[-1] if line is not None and line.parts else None
+    statement = failure.statement
     if statement is None or not is_one:
         return None
     return written_by_index(statement, written_in(statement) or failure.in_code(tensor))
@@ -176,11 +175,10 @@ class Together:
     def of(cls, failure: Failure, tensor: Tensor, maker: Call) -> Together | None:
         """Return the views beside one of them; None where the code gives it no name, or where the
         failing statement writes into something else."""
-        line = failure.failed
-        statement = line.parts[-1] if line is not None and line.parts else None
+        statement = failure.statement
         name = written_in(statement) or failure.in_code(tensor)
         binder = None if statement is None else statement_binding(name, statement)
-        if binder is None or not _made_in(binder, maker):
+        if binder is None or not runs_in(maker, binder):
             return None
         names = targets_of(binder) or [name]
         writes = writes_into(names, scope_of(statement))
@@ -241,12 +239,6 @@ class Together:
             place=failure.written(self.maker),
         )
         return [*(above if failure.is_saved(whole) else []), single]
-
-
-def _made_in(statement: Any, maker: Call) -> bool:
-    """Say whether a call ran in a statement."""
-    source = maker.source
-    return source is not None and statement.lineno <= source.line <= statement.end_lineno
 
 
 def single_view(name: str, whole: Tensor, part: Tensor) -> str:
