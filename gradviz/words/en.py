@@ -3131,7 +3131,7 @@ IN_LOSSES = {
 # what the recorded steps and losses did, where nothing is wrong by itself: why/account/
 ACCOUNT = {
     "moved": "{step} moved {parts:list}.",
-    "grad_mode_unused": "{statement} ({place}) changes nothing by itself: gradients are recorded as before. Only what stands inside of with {statement}: is computed so.",
+    "grad_mode_unused": "{statement} ({place}) changes nothing by itself: gradients are recorded as before. It holds in the block below with {statement}: alone.",
     "not_called": "{statement} ({place}) only names the method: without parentheses it is not called.",
     "loop_name": "{statement} ({place}) only gives the variable {name} of the loop another object: what {walked} goes through stays as it was. To change that: under no_grad, {name}.copy_(…).",
     "made_in_vain": "{statement} ({place}) changes nothing: {method} is a class method that gives a new object, which is thrown away here; {of} stays as it was. If {of} is to be that one: {of} = {makes}.",
