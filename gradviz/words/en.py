@@ -2947,6 +2947,7 @@ ADVICE = {
     "log": "{code} is infinite at 0 and NaN below: clamp(min=1e-6) or + eps inside, before the logarithm; or a loss that takes the logarithm or the raw scores itself (torch.where after it is too late).",
     "scores": "F.binary_cross_entropy_with_logits on the raw scores, without the sigmoid.",
     "exp": "{function} overflows (in float32 above 88 for exp): bound what goes into {code}, .clamp(max=…) before it, or go on with the logarithm of it.",
+    "exp_of": "{function} overflows (in float32 above 88 for exp), and nothing bounds {name}, of which it is taken ({exponentials:list}): {name} = {name}.clamp(max=…) right after it is made ({made}), or go on with the logarithm.",
     "root": "the derivative of {function} at 0 is infinite: keep its input away from 0, + eps inside, before it (torch.where after it is too late).",
     "power": "{code} has an exponent that is no whole number, or below 0: of a negative number that is NaN, and at 0 it or its derivative is infinite. .clamp(min=1e-6) before it, or x.abs() + eps.",
     "arc": "{function} is for numbers from -1 to 1, and its derivative at both ends is infinite: .clamp(-1 + 1e-6, 1 - 1e-6) before it.",
@@ -3041,7 +3042,7 @@ LOSSES: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.CONSTANT_SUMMAND, "summand"): Answer(
         verdict="{part} goes into {loss} as a number only: no gradient of it reaches {trained:few}.",
-        why="{code}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
+        why="{codes:list}: {cutter}. What is added without a history changes the value of {loss}, and no gradient.",
         mend="{mend} If only the number of {loss} is to show it, nothing is wrong.",
     ),
     (Cause.CONSTANT_SUMMAND, "of_the_fixed"): Answer(
@@ -3118,6 +3119,7 @@ IN_LOSSES = {
     "sample": "sample()",
     "values_of": " of {parts:list}",
     "dropout_kept": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. If that is an evaluation: {module}.eval() before it.",
+    "dropout_kept_undone": "{module} ran in train mode where no gradient is recorded ({place}), and its result goes into no loss: {layers:few} dropped values there. {train} undoes {evaluation} before it. If that is an evaluation: leave {code} out there.",
     "twin": "{names} gets a gradient from {loss}, and no step uses it: no optimizer holds {target}. If that is a target of {other}, which is built alike: {value}.detach() ({place}) changes no other gradient, and saves the work.",
     "twin_held": "{target} is in the optimizer of {other}, and the loss trains both: of a target only {other} is to learn.",
     "plain": "{names}: the loss is computed with {n:it; a plain tensor|them; plain tensors} of a module, which nothing trains.",

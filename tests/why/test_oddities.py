@@ -288,7 +288,7 @@ NAN = {
         "torch.log(1 - torch.clamp(torch.sigmoid(s), 1e-6, 1 - 1e-6))",
         "is exactly 1 in float32",
     ),
-    "exp": ("torch.exp(s)", "torch.exp(s.clamp(max=50))", ".clamp(max=…) before it"),
+    "exp": ("torch.exp(s)", "torch.exp(s.clamp(max=50))", "s = s.clamp(max=…)"),
     "root": ("torch.sqrt(s * 0)", "torch.sqrt(s * 0 + 1e-6)", "+ eps inside, before it"),
 }
 

@@ -173,7 +173,14 @@ def _is_of_another(loss: Any, recording: Recorded) -> bool:
     kinds = {kind for kind, i in began if i in own}
     if kinds or not roots:
         return kinds == {"grad"} and bool(roots)
-    return _is_shown_only(state, roots, facts)
+    return _is_shown_only(state, roots, facts) or _is_added_as_number(state, roots, facts)
+
+
+def _is_added_as_number(loss: Tensor, roots: Collection[Tensor], facts: Facts) -> bool:
+    """Say whether a loss without a history is a part of one on which backward was called: of that
+    it is told what the part does not give, and of the other parts too."""
+    own = {t.id for t in facts.states[loss.object_id]}
+    return not loss.requires_grad and not own.isdisjoint(facts.ancestors(r.id for r in roots))
 
 
 def _is_shown_only(loss: Tensor, roots: Collection[Tensor], facts: Facts) -> bool:

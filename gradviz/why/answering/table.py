@@ -58,6 +58,7 @@ from gradviz.why.rules.optimizers import (
     replaced,
     stepped_without,
     twice_held,
+    where_stepped,
     zero_learning_rate,
 )
 from gradviz.why.rules.rule import Rule, Stage
@@ -353,6 +354,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, SOME, Case.with_leaves_told, Case.leaves_are_fine),
     Rule(AGAIN, ANY, Case.with_constants, Case.is_healthy),
     Rule(AGAIN, ANY, Case.as_far_as_seen, Case.is_healthy),
+    Rule(AGAIN, ANY, where_stepped.with_line_of_optimizers, where_stepped.has_no_line),
     Rule(AGAIN, ANY, Case.odd_first, Case.odd_beside),
     Rule(AGAIN, ANY, meant.as_observed, meant.may_be_meant),
     Rule(AGAIN, ANY, left_out.left_out_instead, meant.is_wanted_by_nobody),

@@ -131,7 +131,7 @@ def cut_off(failure: Failure) -> Explanation | None:
     if failure.root is None or not cuts:
         return None
     checkpoints = [c for c in cuts if in_reentrant_checkpoint(c, failure.graph)]
-    cuts = _of_untrained(failure, cuts)
+    cuts = _of_untrained(failure, _of_held(failure, cuts))
     blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
     calls = [failure.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
     wrapped = any(is_wrapped_result(c, failure.graph) for c in blamed)
@@ -149,6 +149,14 @@ def cut_off(failure: Failure) -> Explanation | None:
         reasons=reasons,
         mends=mends_of(failure, blamed),
     )
+
+
+def _of_held(failure: Failure, cuts: list[Cut]) -> list[Cut]:
+    """Return the cuts behind which stands a leaf that an optimizer has, where there are some: what
+    none is to move, as a teacher, is mostly cut off on purpose."""
+    held, facts = set[int]().union(*failure.optimizers), failure.facts
+    of_held = [c for c in cuts if held & {t.object_id for t in facts.leaves_reached(c.input_id)}]
+    return of_held or cuts
 
 
 def _of_untrained(failure: Failure, cuts: list[Cut]) -> list[Cut]:

@@ -81,11 +81,12 @@ def twins(case: Case, optimizer: Any, new: list[Any]) -> Explanation:
 def replaced_in(case: Case, optimizer: Any, new: list[Any], count: int) -> Explanation:
     """Tell of an optimizer that holds the parameters from before."""
     wrapped = where_wrapped(case, new)
+    begun = wrapped or where_begun(case, new) or _where_set_anew(case, case.title(new[0], ""))
     return case.answer(
         Cause.NOT_MOVED,
         "wrapped_again" if wrapped else "replaced",
         tensor_ids=[i for p in new if (i := case.ids.get(id(p))) is not None],
-        statements=wrapped or where_begun(case, new),
+        statements=begun,
         names=pattern([case.title(p, say("entry.a_parameter")) for p in new]),
         n=len(new),
         optimizer=case.optimizer_name(optimizer),
@@ -120,6 +121,22 @@ def where_begun(case: Case, parameters: list[Any]) -> list[Source]:
     calls = [case.graph.call[e.call_id] for every in first for e in every]
     sources = [c.source for c in calls if c.source and c.bookkeeping]
     return list(dict.fromkeys(sources)) or _where_copied(case, case.title(parameters[0], ""))
+
+
+def _where_set_anew(case: Case, path: str) -> list[Source]:
+    """Return the statements outside of constructors that give the last attribute of a path which
+    any of them sets a value: ``self.scale = nn.Parameter(…)`` in a method that was called later."""
+    for attribute in reversed(path.split(".")):
+        set_at = case.statements.sets(attribute)
+        later = [place for place, node in set_at if not _is_in_constructor(node)]
+        if later:
+            return later
+    return []
+
+
+def _is_in_constructor(node: ast.stmt) -> bool:
+    """Say whether a statement stands in an ``__init__``."""
+    return getattr(scope_of(node), "name", "") == "__init__"
 
 
 def _where_copied(case: Case, path: str) -> list[Source]:

@@ -11,13 +11,14 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.written import Number, arguments_written
 from gradviz.why.evidence.handed_on import computed, plain_name
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
 _LOGS = {"log", "log2", "log10"}
 _ROOTS = {"sqrt", "rsqrt", "norm", "vector_norm", "linalg_vector_norm"}
 _ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
 _GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
+_SCALES = {"mul", "div", "true_divide", "neg", "__rmul__", "__mul__"}
 _SPREADS = {"std", "var"}
 _DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
@@ -58,7 +59,7 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
     if function in _LOGS:
         return _of_log(facts, words, call)
     if function in _GROWING:
-        return Advice(say("advice.exp", code=words.code(call), function=function))
+        return _of_exponential(facts, words, call)
     if function in _ROOTS:
         return Advice(say("advice.root", function=function))
     if function in _ARCS:
@@ -74,6 +75,41 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
     if function in _DIVISIONS:
         return Advice(say("advice.division"))
     return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
+
+
+def _of_exponential(facts: Facts, words: Words, call: Call) -> Advice:
+    """Return what keeps an exponential finite: a bound of the value that it is taken of, where that
+    is made, as other lines may take exponentials of it as well."""
+    function = plain_name(call.function)
+    base = _unscaled(facts, call.inputs[0]) if call.inputs else None
+    maker = None if base is None else facts.maker.get(base)
+    if base is None or maker is None or not facts.graph.tensor[base].code_name:
+        return Advice(say("advice.exp", code=words.code(call), function=function))
+    of_it = [c for c in facts.ordinary_calls if _is_exponential_of(facts, c, base)]
+    value = facts.graph.tensor[base]
+    fields = {
+        "function": function,
+        "name": Code(value.code_name or ""),
+        "made": words.where(maker),
+        "exponentials": list(dict.fromkeys(map(words.at, of_it))),
+    }
+    return Advice(say("advice.exp_of", **fields), (maker, *(c for c in of_it if c is not call)))
+
+
+def _is_exponential_of(facts: Facts, call: Call, base: int) -> bool:
+    """Say whether a call takes an exponential of a value, or of a multiple of it."""
+    is_growing = plain_name(call.function) in _GROWING and bool(call.inputs)
+    return is_growing and _unscaled(facts, call.inputs[0]) == base
+
+
+def _unscaled(facts: Facts, tensor_id: int) -> int:
+    """Return the state of which a tensor is a multiple by numbers, or which it only hands on."""
+    state = computed(facts, tensor_id)
+    maker = facts.maker.get(state)
+    while maker is not None and plain_name(maker.function) in _SCALES and len(maker.inputs) == 1:
+        state = computed(facts, maker.inputs[0])
+        maker = facts.maker.get(state)
+    return state
 
 
 def has_fraction(call: Call) -> bool:

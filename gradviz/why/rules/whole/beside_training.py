@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, ModuleCall, Source
 from gradviz.graph.training import Did
+from gradviz.why.code.modes import eval_undone_before
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.many import pattern
-from gradviz.why.shown.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -107,31 +108,42 @@ def _only_backward(case: Case) -> Call | None:
 
 
 class Drop(NamedTuple):
-    """A call of a dropout in train mode. ``layer`` is its name, with that of the model."""
+    """A call of a dropout in train mode. ``model`` is what ran, ``layer`` its name with that of the
+    model, and ``source`` where the model was called."""
 
     call: Call
     model: str
     layer: str
+    source: Source | None
 
 
 def with_dropout_kept(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the forwards of a model that is trained that ran where nothing
-    is recorded, whose results go into no loss, and in which dropout dropped values."""
-    words, layers = case.words, dict[str, list[str]]()
-    place = dict[str, str]()
-    for drop in _drops(case):
-        layers.setdefault(drop.model, []).append(drop.layer)
-        place[drop.model] = words.where(drop.call)
-    lines = [
-        say(
-            "losses.dropout_kept",
-            module=model,
-            layers=list(dict.fromkeys(dropping)),
-            place=place[model],
-        )
-        for model, dropping in layers.items()
-    ]
-    return case.beside(found, *lines) if lines else None
+    is recorded, whose results go into no loss, and in which dropout dropped values; and the
+    ``train()`` that undid an ``eval()`` before it."""
+    drops = list(_drops(case))
+    last = {drop.model: drop for drop in drops}
+    lines, statements = list[str](), list[Source]()
+    for model, drop in last.items():
+        layers = list(dict.fromkeys(d.layer for d in drops if d.model == model))
+        undone = eval_undone_before(case.statements, drop.call.source)
+        place = case.words.line_of(drop.source) if drop.source else case.words.where(drop.call)
+        fields = {"module": model, "layers": layers, "place": place}
+        if undone is None:
+            lines.append(say("losses.dropout_kept", **fields))
+            continue
+        fields |= {
+            "train": case.words.source(undone.training),
+            "evaluation": case.words.source(undone.evaluation),
+            "code": undone.training.code or "",
+        }
+        lines.append(say("losses.dropout_kept_undone", **fields))
+        statements += undone
+    if not lines:
+        return None
+    told = case.beside(found, *lines)
+    places = (*told.lines, *lines_of((), statements))
+    return told._replace(lines=tuple(dict.fromkeys(places)))
 
 
 def _drops(case: Case) -> Iterator[Drop]:
@@ -153,7 +165,7 @@ def _drops(case: Case) -> Iterator[Drop]:
         layer = ".".join(filter(None, (model, inner.path)))
         drops = inner.training and outer.training and (inner.path, inner.kind) in dropping
         if drops and given[_given(facts, call, outer)] == 1:
-            yield Drop(call, model, layer)
+            yield Drop(call, model, layer, outer.source)
 
 
 def _unused_drops(facts: Facts) -> list[tuple[Call, ModuleCall, ModuleCall]]:

@@ -246,7 +246,8 @@ class Case(Losses):
             return None
         loss = self.untracked[0]
         asked = self.asked(loss, self.ids[id(loss)])
-        failure = Failure("", UNTRACKED, self.graph, root_id=asked.tensor_id)
+        optimizers = self.objects_of_optimizers(self.graph)
+        failure = Failure("", UNTRACKED, self.graph, root_id=asked.tensor_id, optimizers=optimizers)
         found = next(self.prove(Stage.ERROR, Symptom.RAISED, failure))
         trains = any(self.training.sums_used.values())
         # then it is perhaps no loss, but a metric

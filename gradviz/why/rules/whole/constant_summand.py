@@ -36,6 +36,7 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
             return case.beside(found, say("account.hits_counted", place=place, **fields))
         if fixed := of_the_fixed(case, loss, part):
             return fixed
+        part = part._replace(cuts=_of_the_trained(case, part.cuts))
         first = part.cuts[0]
         trained = {t.id: words.name(t.id) for c in part.cuts for t in lost(case, c)}
         return case.answer(
@@ -48,11 +49,27 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
             loss=words.name(loss),
             part=part.name,
             cutter=reason_of(first),
-            code=words.code(part.taken or case.graph.call[first.call_id]),
+            codes=_codes_of(case, part),
             trained=list(dict.fromkeys(trained.values())),
             mend=say("mend.number_taken") if part.taken else repair(first, case.graph),
         )
     return None
+
+
+def _of_the_trained(case: Case, cuts: list[Cut]) -> list[Cut]:
+    """Return the cuts that take gradients from what an optimizer holds, where there are some: a
+    teacher's or a target's are as they should be."""
+    held = {*case.graph.held}
+    return [c for c in cuts if held & {t.object_id for t in lost(case, c)}] or cuts
+
+
+def _codes_of(case: Case, part: Constant) -> list[str]:
+    """Return the code of each call that cuts, where there are several lines with its line."""
+    words = case.words
+    if part.taken is not None:
+        return [words.code(part.taken)]
+    calls = lines_once(case.graph.call[c.call_id] for c in part.cuts)
+    return [words.code(calls[0])] if len(calls) == 1 else list(map(words.at, calls))
 
 
 def of_the_fixed(case: Case, loss: int, part: Constant) -> Explanation | None:
