@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause, Symptom
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
+from gradviz.why.account.class_left_out import class_left_out
 from gradviz.why.account.cleared_before_step import cleared_before_step
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
@@ -30,6 +31,7 @@ from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.hooks_of_parameters import hooks_of_parameters
 from gradviz.why.account.layer_settings import layer_settings
+from gradviz.why.account.layers_again import layers_again
 from gradviz.why.account.learned_weights import learned_weights
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.listed_twice import listed_twice
@@ -41,6 +43,8 @@ from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.norm_of_one import norm_of_one
+from gradviz.why.account.not_saved import not_saved
+from gradviz.why.account.nothing_loaded import nothing_loaded
 from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
@@ -54,6 +58,7 @@ from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.scaled_steps import scaled_steps
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
+from gradviz.why.account.shuffled_apart import shuffled_apart
 from gradviz.why.account.small_steps import small_steps
 from gradviz.why.account.spread import spread_predictions
 from gradviz.why.account.stale import stale
@@ -65,6 +70,7 @@ from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
 from gradviz.why.account.unregistered import unregistered
+from gradviz.why.account.unscored import unscored
 from gradviz.why.account.untied import untied
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
@@ -126,11 +132,13 @@ def zeros_unexplained(case: Case, found: Explanation) -> bool:
 
 
 def with_itself(case: Case, found: Explanation) -> Explanation | None:
-    """Return the same answer, where a value on the way to the loss is compared with itself, or
-    normalised by itself, or a cell is given no state: that is why, and what mends it."""
+    """Return the same answer, where a value on the way to the loss is compared with itself or
+    normalised by itself, is drawn at random, or a cell is given no state: that is why, and what
+    mends it."""
     told = [
         *compared_alike(case.facts, case.words),
         *norm_of_one(case.facts, case.words),
+        *draws(case.facts, case.words, case.statements),
         *cells_without_state(case),
     ]
     near = [r for r in told if not {*found.lines}.isdisjoint(lines_of(r.calls))]
@@ -138,6 +146,8 @@ def with_itself(case: Case, found: Explanation) -> Explanation | None:
         near = [r for r in told if r.key == "taken_from_itself"]
     if found.mend:  # of the zeros that a cell begins with, none can be given others there
         near = [r for r in near if r.key == "cell_without_state"]
+    if found.form == "cancels":  # what cancels does so where the gradients meet again
+        near = [r for r in told if r.key == "difference_of_alike"] or near
     if not near:
         return None
     remark = near[0]
@@ -157,6 +167,22 @@ def with_signs(case: Case, found: Explanation) -> Explanation | None:
         return None
     lines = tuple(dict.fromkeys([*found.lines, *lines_of((), remark.statements)]))
     return found._replace(why=remark.sentence, mend="", lines=lines)
+
+
+def is_never_called(case: Case, found: Explanation) -> bool:
+    """Say whether gradients are missing in a recording of a layer that no call used."""
+    return case.recording is not None and found.cause is Cause.BRANCH_NOT_TAKEN
+
+
+def with_layers_again(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with the layers that one forward called several times: one of these
+    calls may have been to be of the layer that none used."""
+    told = [*layers_again(case.facts, case.words)]
+    if not told:
+        return None
+    places = lines_of((), [place for remark in told for place in remark.statements])
+    fixed = case.beside(found, *(remark.sentence for remark in told))
+    return fixed._replace(lines=tuple(dict.fromkeys([*found.lines, *places])))
 
 
 def _remarks(case: Case) -> Iterator[Remark]:
@@ -194,6 +220,12 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from _learned_weights(case)
     yield from untied(case)
     yield from symmetric(case)
+    yield from nothing_loaded(case)
+    yield from not_saved(case)
+    yield from class_left_out(case, _loss_domains(case).values_of)
+    yield from layers_again(case.facts, words)
+    yield from unscored(case.facts, words)
+    yield from shuffled_apart(case.facts, words)
     yield from one_in_a_list(case)
     yield from listed_twice(case)
     yield from unregistered(case)
@@ -206,7 +238,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from compared_alike(case.facts, words)
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
-    yield from own_targets(case.facts, words)
+    yield from own_targets(case.facts, words, _loss_domains(case).are_equal)
     yield from draws(case.facts, words, case.statements)
     yield from layer_settings(case)
     yield from linear_in_a_row(case.facts, words)
@@ -245,8 +277,13 @@ def _weightless(case: Case) -> set[str]:
 
 def _domains(case: Case) -> Iterator[Remark]:
     """Yield the losses that were given what they are not made for."""
+    return _loss_domains(case).remarks()
+
+
+def _loss_domains(case: Case) -> LossDomains:
+    """Return the losses of a recording, and what they were given."""
     assert case.recording is not None
-    return LossDomains(case.recording, case.facts, case.words).remarks()
+    return LossDomains(case.recording, case.facts, case.words)
 
 
 def _wanted(case: Case) -> frozenset[int]:

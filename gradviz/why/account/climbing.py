@@ -16,6 +16,7 @@ from gradviz.names.written import arguments_written, numbers_read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import LINEAR, TOGETHER, plain_name
 from gradviz.why.evidence.loss_rows import LossRow, loss_rows
+from gradviz.why.evidence.measured import numbers
 from gradviz.words.words import Words
 
 # what is never below 0, and has no upper end
@@ -31,6 +32,8 @@ _NOT_NEGATIVE = {
     ),
 }
 _NEGATES = {"neg", "negative", "__neg__"}
+_EXPONENTIALS = {"exp", "expm1", "cosh"}
+_SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -110,6 +113,7 @@ def _negated(facts: Facts, words: Words, row: LossRow, fields: dict[str, str]) -
     """Tell of a loss that is minus what cannot be negative."""
     found = _minus_of(facts, row.calls[-1].inputs[0])
     if found is None:
+        yield from _without_lower_end(facts, words, row, fields)
         return
     negating, inner = found
     told = {**fields, "code": words.at(negating), "function": plain_name(inner.function)}
@@ -130,6 +134,50 @@ def _minus_of(facts: Facts, tensor_id: int) -> tuple[Call, Call] | None:
             return None
         tensor_id = call.inputs[0]
     return None
+
+
+def _without_lower_end(
+    facts: Facts, words: Words, row: LossRow, fields: dict[str, str]
+) -> Iterator[Remark]:
+    """Tell of a loss in which an exponential stands with a minus: it falls without end as that
+    grows."""
+    call = next(_exponentials_taken_away(facts, row.calls[0].inputs[0]), None)
+    if call is not None:
+        told = {**fields, "code": words.at(call), "function": plain_name(call.function)}
+        yield Remark(Weight.WEIGHTY, "minus_an_exponential", told, (call, row.calls[-1]))
+
+
+def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:
+    """Yield the exponentials that a loss is minus a positive multiple of, as far as calls and the
+    numbers that they gave prove the sign."""
+    todo = [(loss, 1)]
+    while todo:
+        tensor_id, sign = todo.pop()
+        call = facts.maker.get(tensor_id)
+        if call is None or not call.inputs:
+            continue
+        function = plain_name(call.function)
+        if function in _EXPONENTIALS and sign < 0:
+            yield call
+        elif function in _SUMS_UP:
+            todo.append((call.inputs[0], sign))
+        elif function in _NEGATES or function == "rsub":
+            todo.append((call.inputs[0], -sign))
+        elif function in ("add", "sub"):
+            todo.append((call.inputs[0], sign))
+            todo += [(i, sign if function == "add" else -sign) for i in call.inputs[1:2]]
+        elif function in PRODUCTS | {"div"} and len(call.inputs) == 1:
+            todo += [(call.inputs[0], sign * s) for s in _sign_of_factor(facts, call)]
+
+
+def _sign_of_factor(facts: Facts, call: Call) -> list[int]:
+    """Return 1 or -1, as a call multiplied one number by a positive or a negative one; nothing
+    where the numbers are not known."""
+    states = (facts.graph.tensor[i] for i in (*call.inputs[:1], *call.outputs[:1]))
+    given, made = (numbers(state.values or "") or [] for state in states)
+    if len(given) != 1 or len(made) != 1 or not given[0] or not made[0]:
+        return []
+    return [1 if (given[0] > 0) == (made[0] > 0) else -1]
 
 
 def _turns_sign(call: Call) -> bool:

@@ -9,6 +9,7 @@ from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
+from gradviz.names.frames import frames
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.alike import Ways
 from gradviz.why.evidence.handed_on import plain_name
@@ -46,3 +47,23 @@ def compared_alike(facts: Facts, words: Words) -> Iterator[Remark]:
         elif call.function in _COMPARE and ways.of(one) == ways.of(other):
             made = [c for i in (one, other) if (c := facts.maker.get(i)) is not None]
             yield Remark(Weight.WEIGHTY, "compared_alike", fields, (call, *made))
+        elif plain_name(call.function) == "sub" and _are_written_alike(facts, one, other):
+            made = [c for i in (one, other) if (c := facts.maker.get(i)) is not None]
+            yield Remark(Weight.WEIGHTY, "difference_of_alike", fields, (call, *made))
+
+
+def _are_written_alike(facts: Facts, one: int, other: int) -> bool:
+    """Say whether two results were computed by the same calls from the same tensors, and their
+    statements say the same: then plain arguments are the same as well."""
+    codes = [_written(facts, i) for i in (one, other)]
+    ways = Ways(facts, surely=True, any_call=True)
+    return "" not in codes and codes[0] == codes[1] and ways.of(one) == ways.of(other)
+
+
+def _written(facts: Facts, tensor_id: int) -> str:
+    """Return the expression that a statement gives a name, without the name; "" where no call is
+    known that made it."""
+    maker = facts.maker.get(tensor_id)
+    code = frames(maker)[0].code if maker is not None and frames(maker) else ""
+    name, equals, expression = code.partition(" = ")
+    return expression if equals and name.isidentifier() else ""

@@ -32,6 +32,7 @@ _LOSSES = ELEMENTWISE_LOSSES | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
 _RESHAPES = {"view", "reshape"}
 _OF_EACH_ROW = ELEMENTWISE_LOSSES | {"binary_cross_entropy"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
+_ONE_HOT = {"one_hot", "eye", "scatter"}
 # what leads from the terms of a loss to their sum
 _TO_A_SUM = PRODUCTS | {"neg", "mean", "sum", "min", "minimum", "max", "maximum", "clamp"}
 _STEPS_TO_A_SUM = 5
@@ -199,9 +200,8 @@ class Forward:
         """Tell of a softmax over the first dimension of scores from which a loss takes one of each
         row."""
         for call in self._on_the_way():
-            if call.function not in _ONE_OF_EACH_ROW | _OF_EACH_ROW or not call.inputs:
-                continue
-            maker = self._before_logarithm(call)
+            scores = self._scores_of_rows(call)
+            maker = None if scores is None else self._before_logarithm(scores)
             if maker is None or maker.function not in SOFTMAX or maker.source is None:
                 continue
             shape = self.graph.tensor[maker.inputs[0]].shape or ()
@@ -360,10 +360,27 @@ class Forward:
             return [tensor_id]
         return [i for given in maker.inputs for i in self._summands(given)]
 
-    def _before_logarithm(self, call: Call) -> Call | None:
-        """Return what made the scores of a loss; where a logarithm was taken, what made its input,
-        before a number was added to that or bounded it."""
-        maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
+    def _scores_of_rows(self, call: Call) -> int | None:
+        """Return the scores from which a call takes one of each row, or compares each row: those of
+        a loss, or what is multiplied by rows that have one 1 each; None of other calls."""
+        if call.function in _ONE_OF_EACH_ROW | _OF_EACH_ROW:
+            return next(iter(call.inputs), None)
+        if plain_name(call.function) not in PRODUCTS or len(call.inputs) != 2:
+            return None
+        one, other = call.inputs
+        if self._is_one_hot(other):
+            return one
+        return other if self._is_one_hot(one) else None
+
+    def _is_one_hot(self, tensor_id: int) -> bool:
+        """Say whether a tensor was made as rows that have one 1 each."""
+        maker = self.facts.maker.get(computed(self.facts, tensor_id))
+        return maker is not None and plain_name(maker.function) in _ONE_HOT
+
+    def _before_logarithm(self, scores: int) -> Call | None:
+        """Return what made some scores; where a logarithm was taken, what made its input, before a
+        number was added to that or bounded it."""
+        maker = self.facts.maker.get(computed(self.facts, scores))
         if maker is None or maker.function != "log":
             return maker
         maker = self.facts.maker.get(computed(self.facts, maker.inputs[0]))

@@ -161,17 +161,24 @@ class LossDomains:
             yield self._told("all_of_weight_zero", call, call.inputs[1], **of)
 
     def _given(self, call: Call, place: int) -> torch.Tensor | None:
-        """Return an argument of a call, where it is alive, has elements, and holds the values that
-        it had then."""
-        if len(call.inputs) <= place:
-            return None
-        state = self.tensor[call.inputs[place]]
+        """Return an argument of a call, as ``values_of`` does."""
+        return self.values_of(call.inputs[place]) if len(call.inputs) > place else None
+
+    def values_of(self, tensor_id: int) -> torch.Tensor | None:
+        """Return a tensor, where it is alive, has elements, and holds the values that it had in a
+        state."""
+        state = self.tensor[tensor_id]
         living = self._living.get(state.object_id)
         found = None if living is None else self.recording.find(living)
         if living is None or found is None or found.version != state.version:
             return None
         is_read = torch_private.has_plain_data(living) and living.numel() > 0
         return living.detach() if is_read else None
+
+    def are_equal(self, one: int, other: int) -> bool:
+        """Say whether two tensors are alive, and held the same numbers in two states."""
+        first, second = self.values_of(one), self.values_of(other)
+        return first is not None and second is not None and torch.equal(first, second)
 
     @cached_property
     def _living(self) -> dict[int, torch.Tensor]:

@@ -22,10 +22,12 @@ class Ways:
         facts: of the recording.
         surely: whether a result with a name is one like any other, and a way begins at all calls
             that may have taken other plain arguments; else a way begins at results with a name.
+        any_call: whether a way goes on before calls that may have taken other plain arguments: who
+            asks knows that these are the same.
     """
 
-    def __init__(self, facts: Facts, surely: bool = False) -> None:
-        self.facts, self.surely = facts, surely
+    def __init__(self, facts: Facts, surely: bool = False, any_call: bool = False) -> None:
+        self.facts, self.surely, self.any_call = facts, surely, any_call
         self._number = dict[object, int]()
         self._of = dict[int, int]()
 
@@ -43,6 +45,10 @@ class Ways:
     def _begins(self, tensor_id: int, function: str) -> bool:
         """Say whether a way is not followed beyond a tensor."""
         tensor = self.facts.graph.tensor[tensor_id]
-        if tensor.is_leaf is not False or _RANDOM.search(function) is not None:
+        is_followed = self.any_call and not tensor.requires_grad  # what indices are made of
+        is_leaf = tensor.is_leaf is not False and not is_followed
+        if is_leaf or _RANDOM.search(function) is not None:
             return True
-        return function not in _OF_TENSORS if self.surely else bool(tensor.code_name)
+        if not self.surely:
+            return bool(tensor.code_name)
+        return function not in _OF_TENSORS and not self.any_call

@@ -426,6 +426,8 @@ class Case(Losses):
         size = next(self.prove(Stage.SIZE, Symptom.SOME, self.sizes))
         if _all_zeros(found):
             return size if size.cause is Cause.UNDERFLOW else None
+        if size.form == "large" and found.odd:  # what is odd explains more than that it is large
+            return found._replace(more=(size.verdict, *found.more))
         if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
             return size
         return None
