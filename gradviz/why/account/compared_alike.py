@@ -3,7 +3,7 @@ is learnt from them. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
@@ -27,29 +27,47 @@ def compared_alike(facts: Facts, words: Words) -> Iterator[Remark]:
         facts: of the recording.
         words: what tensors and calls are called.
     """
-    behind = facts.in_losses
-    last = dict[object, Call]()
-    for call in facts.ordinary_calls:
-        if len(call.inputs) >= 2 and not behind.isdisjoint(call.outputs):
-            last[line_of(call) or call.id, call.function] = call
     ways = Ways(facts, surely=True)
-    for call in last.values():
+    for call in _last_of_each_line(facts):
         one, other = call.inputs[:2]
-        if not all(facts.graph.tensor[i].requires_grad for i in (one, other)):
+        key = _alike(facts, ways, call)
+        if key is None:
             continue
         fields = {
             "call": words.at(call),
             "one": words.name(one),
             "other": words.name(other),
         }
-        if plain_name(call.function) == "sub" and one == other:
-            yield Remark(Weight.IN_VAIN, "taken_from_itself", fields, (call,))
-        elif call.function in _COMPARE and ways.of(one) == ways.of(other):
+        if key == "taken_from_itself":
+            yield Remark(Weight.IN_VAIN, key, fields, (call,))
+        else:
             made = [c for i in (one, other) if (c := facts.maker.get(i)) is not None]
-            yield Remark(Weight.WEIGHTY, "compared_alike", fields, (call, *made))
-        elif plain_name(call.function) == "sub" and _are_written_alike(facts, one, other):
-            made = [c for i in (one, other) if (c := facts.maker.get(i)) is not None]
-            yield Remark(Weight.WEIGHTY, "difference_of_alike", fields, (call, *made))
+            yield Remark(Weight.WEIGHTY, key, fields, (call, *made))
+
+
+def _last_of_each_line(facts: Facts) -> Iterable[Call]:
+    """Return the last call of each line and function on the way to a loss that takes two tracked
+    tensors first."""
+    behind, tensor = facts.in_losses, facts.graph.tensor
+    return {
+        (line_of(call) or call.id, call.function): call
+        for call in facts.ordinary_calls
+        if len(call.inputs) >= 2
+        and not behind.isdisjoint(call.outputs)
+        and all(tensor[i].requires_grad for i in call.inputs[:2])
+    }.values()
+
+
+def _alike(facts: Facts, ways: Ways, call: Call) -> str | None:
+    """Return the key of what is told of a call whose first two inputs are one, or computed alike;
+    None where they are not known to be."""
+    one, other = call.inputs[:2]
+    if plain_name(call.function) == "sub":
+        if one == other:
+            return "taken_from_itself"
+        return "difference_of_alike" if _are_written_alike(facts, one, other) else None
+    is_compared = call.function in _COMPARE and ways.of(one) == ways.of(other)
+    return "compared_alike" if is_compared else None
 
 
 def _are_written_alike(facts: Facts, one: int, other: int) -> bool:
