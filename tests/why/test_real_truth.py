@@ -1,7 +1,7 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind12`` (each kept aside, and run once; of the
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once; of the
 fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
 later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
 the third and of those after it hold more programs that look odd and are meant so:
@@ -122,6 +122,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
+UNASKED = ("real_blind13",)  # no answers stand beside it yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -131,7 +132,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-ALL = [*ALL_ASKED, *LEARN8]
+(BLIND13,) = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND13]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -213,7 +215,7 @@ def share_of_silent(asked: Sequence[Question]) -> float:
     return kinds["silent"] / (kinds["silent"] + kinds["raises"])
 
 
-def test_the_questions_are_many_and_twelve_sets_are_kept_aside() -> None:
+def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert len(OPEN) >= 80
     assert len(BLIND) >= 40
     assert len(BLIND2) >= 40
@@ -237,6 +239,7 @@ def test_the_questions_are_many_and_twelve_sets_are_kept_aside() -> None:
     assert len(HEALTHY11) >= 30
     assert Counter(question.kind for question in BLIND12) == {"silent": 26, "raises": 14}
     assert len(HEALTHY12) >= 30
+    assert Counter(question.kind for question in BLIND13) == {"silent": 26, "raises": 14}
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
