@@ -832,6 +832,8 @@ MEANT = {
     "not_known": "Whether that is meant is not known: the program shows no symptom of it.",
     "siblings": "Of the same list {names} was used: each run may take others, as experts are chosen.",
     "only_if": "only if that is to be trained: {mend}",
+    "if": "if ",  # how a mend begins that tells its condition itself
+    "if_hinders": "only if the training suffers from it: {mend}",
     "if_stepped": "only if a step is to use it: step before it is cleared.",
     "was_read": "The code computed with it before: {code}.",
     "if_read": "only if that gradient is to be read: {mend}",
@@ -1241,6 +1243,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: no recorded call takes it to {loss}.",
         why="{it} was used, but nothing made from it goes into {loss}.",
         mend="add what was made from it to the loss, or call backward on its own loss.",
+    ),
+    (Cause.NOT_IN_LOSS, "in_earlier_loss"): Answer(
+        verdict="{symptom}: no recorded call takes it to {loss}.",
+        why="{it} was used for {earlier}, on which backward was called before, and nothing made from it goes into {loss} of the last pass.",
+        mend="if it is to learn from {loss} in each pass: use it on the way there; parts that are chosen in turn get no gradient where they are not chosen.",
     ),
     (Cause.CUT, "straight_through"): Answer(
         verdict="{symptom}: {made} hands the gradient on to {to}, and none to {source}.",

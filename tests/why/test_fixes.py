@@ -2715,6 +2715,19 @@ loss.backward()
     ("its own loss", "loss.backward()", "loss.backward()\nparts[0].backward()"),
 )
 fix(
+    "not_in_loss/in_earlier_loss",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+w.pow(2).sum().backward()
+w.grad = None
+loss = (v * 2).sum()
+loss.backward()
+""",
+    ("use it on the way there", "(v * 2)", "(v * 2 * w)"),
+)
+fix(
     "rebound/added_to",
     "w",
     "w.grad is not None",

@@ -359,3 +359,82 @@ def test_a_bias_drops_out_of_a_derivative_and_one_that_is_cut_off_does_not() -> 
     cut = of_loss(DERIVED.format(out="out.detach()"))
     assert "detach" in cut
     assert "drops out" not in cut
+
+
+BESIDE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head, self.side = nn.Linear(3, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+        self.gate = torch.zeros(())
+    def forward(self, x):
+        h = self.body(x)
+        return {out}
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = net(torch.randn(8, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+{look}
+"""
+# what a network leaves out while the rest of it learns, by the cause that is told
+LEFT_OUT_WAYS = {
+    "zero_gradient": "self.head(h) + self.gate * self.side(h)",
+    "branch_not_taken": "self.head(h)",
+    "not_in_loss": "(self.head(h), self.side(h))[0]",
+    "cut": "self.head(h) + self.side(h).detach()",
+}
+
+
+@pytest.mark.parametrize("cause", LEFT_OUT_WAYS)
+def test_what_nobody_looked_at_is_observed_where_the_rest_learns(cause: str) -> None:
+    answer = told(BESIDE.format(out=LEFT_OUT_WAYS[cause], look=""))
+    assert (answer.cause, answer.is_observed) == (cause, True)
+    assert not answer.mend or answer.mend.startswith(("only if", "if "))
+    assert "net.side" in answer.verdict
+
+
+@pytest.mark.parametrize("cause", LEFT_OUT_WAYS)
+def test_what_the_program_looked_at_is_a_fault(cause: str) -> None:
+    looked = BESIDE.format(out=LEFT_OUT_WAYS[cause], look="print(net.side.weight.grad)")
+    answer = told(looked)
+    assert (answer.cause, answer.is_observed) == (cause, False)
+
+
+def test_where_nothing_learns_it_is_a_fault() -> None:
+    answer = told(BESIDE.format(out="self.gate * self.head(h)", look=""))
+    assert (answer.cause, answer.is_observed) == ("zero_gradient", False)
+
+
+@pytest.mark.parametrize(
+    ("out", "cause"),
+    [
+        ("self.head(h) + nn.Parameter(self.side(h))", "cut"),
+        ("self.head(h) + torch.tensor(self.side.weight.tolist()).sum()", "rebuilt_from_value"),
+    ],
+)
+def test_what_nobody_writes_on_purpose_is_a_fault_though_the_rest_learns(
+    out: str, cause: str
+) -> None:
+    answer = told(BESIDE.format(out=out, look=""))
+    assert (answer.cause, answer.is_observed) == (cause, False)
+
+
+def test_a_rate_of_zero_that_the_program_sets_is_observed() -> None:
+    answer = told(BESIDE.format(out="self.head(h) + self.side(h)", look="").replace("0.1", "0.0"))
+    assert (answer.cause, answer.is_observed) == ("not_moved", True)
+    assert answer.mend.startswith("only if")
+
+
+def test_a_part_of_an_earlier_loss_has_no_result_that_nobody_reads() -> None:
+    net = nn.ModuleList(nn.Linear(3, 1) for _ in range(2))
+    with gv.record() as recording:
+        for layer in net:
+            net.zero_grad()
+            loss = layer(torch.randn(4, 3)).pow(2).mean()
+            loss.backward()
+    answer = gv.explain(net[0].weight, loss, recording=recording)
+    assert answer.form == "in_earlier_loss"
+    assert "on which backward was called before" in answer.why

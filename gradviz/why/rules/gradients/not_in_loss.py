@@ -208,7 +208,7 @@ def _dropping(gradients: Gradients, asked: Asked) -> Call | None:
     """Return the statement that called the module whose result, made from a tensor, no call read:
     the innermost that gives it a name."""
     facts = gradients.facts
-    unread = sorted(gradients.connected(asked) - facts.read_ids)
+    unread = _unread(gradients, asked)
     makers = [call for i in unread if (call := facts.maker.get(i)) is not None]
     inside = [call for call in makers if call.module_call is not None]
     for at in facts.module_calls_around(inside[-1].module_call) if inside else ():
@@ -259,8 +259,18 @@ def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
 
 
 def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:
-    """Tell that what was made from it does not go into the loss."""
+    """Tell that what was made from it does not go into the loss, or only into earlier ones."""
     unread = unread_results(gradients, asked)
+    earlier = _earlier_loss(gradients, asked)
+    if earlier is not None and not unread:
+        return gradients.answer(
+            asked,
+            Cause.NOT_IN_LOSS,
+            "in_earlier_loss",
+            calls=[gradients.facts.maker[earlier]],
+            checked=CHECKED_IN_LOSS[1:] if gradients.flow.cuts_after(asked.tensor_id) else None,
+            earlier=gradients.words.name(earlier),
+        )
     return gradients.answer(
         asked,
         Cause.NOT_IN_LOSS,
@@ -269,6 +279,14 @@ def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:
         checked=CHECKED_IN_LOSS[1:] if gradients.flow.cuts_after(asked.tensor_id) else None,
         results=[bound_name(gradients, t) for t in unread],
     )
+
+
+def _earlier_loss(gradients: Gradients, asked: Asked) -> int | None:
+    """Return the last tensor made from it on which a backward was called before the loss was
+    made."""
+    facts, connected = gradients.facts, gradients.connected(asked)
+    before = (i for i in facts.losses if i in connected and i in facts.maker)
+    return max((i for i in before if facts.maker[i].id < gradients.flow.made_by), default=None)
 
 
 def only_looked_at(gradients: Gradients, asked: Asked) -> Explanation | None:
@@ -314,10 +332,16 @@ def _looked_at(gradients: Gradients, asked: Asked) -> list[tuple[Tensor, Call]]:
     return found
 
 
+def _unread(gradients: Gradients, asked: Asked) -> list[int]:
+    """Return the states that were made from it and that neither a call nor a backward read."""
+    facts = gradients.facts
+    return sorted(gradients.connected(asked) - facts.read_ids - {*facts.losses})
+
+
 def unread_results(gradients: Gradients, asked: Asked) -> list[Tensor]:
-    """Return the results that were made from it and that no call read, of the last statement
-    that gave such a name."""
-    unread = sorted(gradients.connected(asked) - gradients.facts.read_ids)
+    """Return the results that were made from it, that no call read, and on which no backward was
+    called, of the last statement that gave such a name."""
+    unread = _unread(gradients, asked)
     made = [(gradients.facts.maker.get(i), gradients.graph.tensor[i]) for i in unread]
     bound = [(c, t) for c, t in made if c and c.id <= gradients.flow.made_by and is_bound(c, t)]
     return [t for c, t in bound if c is bound[-1][0]]

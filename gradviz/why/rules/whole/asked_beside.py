@@ -59,7 +59,8 @@ def told(case: Case, found: Explanation) -> Beside | None:
 
 def only_if(found: Explanation) -> str:
     """Return what mends an answer, on the condition that a gradient is wanted: said once."""
-    if any(cut.reason in SAID_IF_WANTED for cut in found.cuts):
+    says_itself = found.mend.startswith(say("meant.if"))
+    if says_itself or any(cut.reason in SAID_IF_WANTED for cut in found.cuts):
         return found.mend
     return say("meant.only_if", mend=found.mend)
 

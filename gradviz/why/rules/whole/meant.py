@@ -1,6 +1,6 @@
 """What may be meant is told as what was observed: a program shows what it does, and not whether
 that was wanted. It is blamed where the reader asked about the very tensor, or the program read its
-gradient and found none, or where an optimizer is to train what gets no gradient."""
+gradient and found none, where nothing else trains, or where code is never written so on purpose."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gradviz.names.position import callee_of
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole import asked_beside
+from gradviz.why.rules.whole.losses import LETTING_GO
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -49,6 +50,27 @@ _MISSING = {
     Cause.NOT_IN_LOSS,
     Cause.BRANCH_NOT_TAKEN,
 }
+# what of a network that trains may be so for a while, or for good: a gate that is closed, a head of
+# another loss, a summand that is only shown
+_BESIDE_OTHERS = {
+    Cause.CUT,
+    Cause.NOT_IN_LOSS,
+    Cause.BRANCH_NOT_TAKEN,
+    Cause.ZERO_GRADIENT,
+    Cause.CONSTANT_SUMMAND,
+    Cause.EXTRA_GRADIENT,
+    Cause.VANISHING,
+    Cause.EXPLODING,
+}
+# of these what nobody writes on purpose: a result that replaces a parameter or that nothing reads,
+# a derivative that was to be learned through and has no graph, a gradient that was set by hand
+_NEVER_MEANT = {
+    *("made_a_leaf", "in_a_leaf", "in_checkpoint", "returned_none", "straight_through", "aliased"),
+    *("without_graph", "new_leaf", "only_copied", "dropped_result", "taken_out", "set_and_moved"),
+    "both_zero",
+}
+# a rate of 0 that the program sets itself
+_ZERO_RATES = {"zero_rate", "zero_rate_written", "zero_rate_scheduled"}
 
 
 def may_be_meant(case: Case, found: Explanation) -> bool:
@@ -80,15 +102,16 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     if _only_returned(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     is_weighed = asked_beside.is_weighed_with_zero(case, found)
-    if is_weighed or _is_wanted_by_nobody(case, found):
-        return _observed(found, asked_beside.only_if(found), say("meant.not_known"))
+    if is_weighed or _is_wanted_by_nobody(case, found) or _has_no_symptom(case, found):
+        return _observed(found, _on_condition(found), say("meant.not_known"))
     return None
 
 
 def is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
     """Say whether an answer was observed, is no gradient's that anybody asked for, and may hide
     what is wrong of others: the question named nothing."""
-    return found.is_observed and found.cause in _MISSING and not case.in_particular
+    may_hide = _MISSING | _BESIDE_OTHERS
+    return found.is_observed and found.cause in may_hide and not case.in_particular
 
 
 def silent_instead(case: Case, found: Explanation) -> Explanation | None:
@@ -98,6 +121,13 @@ def silent_instead(case: Case, found: Explanation) -> Explanation | None:
     if told is None or told.cause.level < Level.SUSPECT:
         return None
     return told._replace(more=(*told.more, found.verdict), odd=found.odd)
+
+
+def _on_condition(found: Explanation) -> str:
+    """Return what mends an answer, on the condition under which it is a fault."""
+    if found.cause in (Cause.VANISHING, Cause.EXPLODING):
+        return say("meant.if_hinders", mend=found.mend)
+    return asked_beside.only_if(found)
 
 
 def _read_before_cleared(case: Case, found: Explanation) -> Call | None:
@@ -158,6 +188,21 @@ def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
     is_moved = any(case.training.sums_used.values())
     others_train = is_moved or any(e.cause.level is Level.FINE for _, e in case.told)
     return bool(held or is_moved) and bool(missing) and others_train and held.isdisjoint(missing)
+
+
+def _has_no_symptom(case: Case, found: Explanation) -> bool:
+    """Say whether an answer to a question that names nothing is about weights whose ``.grad`` no
+    code of the program read, while steps move others of the same program; or that a rate is 0 as
+    the program sets it."""
+    if case.in_particular:
+        return False
+    if found.cause is Cause.NOT_MOVED and found.form in _ZERO_RATES:
+        return True
+    if found.cause not in _BESIDE_OTHERS or found.form in _NEVER_MEANT:
+        return False
+    if found.cause is Cause.CUT and not {cut.reason for cut in found.cuts} <= LETTING_GO:
+        return False
+    return asked_beside.others_train(case) and not asked_beside.was_read(case, found)
 
 
 def _used_siblings(case: Case, found: Explanation) -> list[str]:
