@@ -26,6 +26,18 @@ _BY_NAME = {
 # they have a derivative, and it is zero everywhere
 _FLAT = frozenset("round floor ceil trunc sign sgn floor_divide heaviside fix".split())
 DISCRETE = ("int", "uint", "bool")
+_CASTS = frozenset("to long int bool type byte short char".split())
+# what they give has no derivative, whatever numbers they are given
+_COMPARING = frozenset(
+    """gt ge lt le eq ne __gt__ __ge__ __lt__ __le__ __eq__ __ne__ greater greater_equal less
+    less_equal not_equal isclose isnan isinf isfinite signbit""".split()
+)
+_LOGICAL = frozenset(
+    """logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor
+    bitwise_not __and__ __or__ __xor__ __invert__ all any""".split()
+)
+_COUNTING = frozenset("argmax argmin argsort nonzero count_nonzero bincount one_hot".split())
+_ALWAYS_DISCRETE = _CASTS | _COMPARING | _LOGICAL | _COUNTING
 _OFF = (CutReason.NO_GRAD, CutReason.NO_GRAD_WRITE, CutReason.INFERENCE_MODE)
 Key = tuple[object, ...]
 
@@ -59,15 +71,58 @@ def obstacles_after(cut: Cut, facts: Facts, losses: Iterable[int] = ()) -> list[
     goals = {*losses} or {*facts.losses}
     if cut.output_id is None or not goals:
         return None
-    call = facts.graph.call[cut.call_id]
-    found = {cut.output_id: _Step(frozenset([key_of(Obstacle(call, cut.reason))]), ())}
-    for later in facts.graph.calls:
-        if later.id <= cut.call_id or later.bookkeeping or later.id in facts.backward_calls:
-            continue
-        _take(later, facts, found)
+    found = _walked(cut, facts)
     ways = [found[goal].obstacles for goal in goals if goal in found]
     ways.sort(key=len)
     return list(ways[0]) if ways else None
+
+
+def obstacles_alike(
+    cut: Cut, facts: Facts, losses: Iterable[int], told: Iterable[Obstacle]
+) -> list[Obstacle]:
+    """Return what would cut a value on the other ways to the losses for the reasons of what is told
+    of one way: only part of the gradient comes through while these stand.
+
+    Args:
+        cut: what is mended.
+        facts: of the graph of a recording.
+        losses: ids of tensors; empty, those that backwards were called on.
+        told: what ``obstacles_after`` gave.
+    """
+    behind = facts.ancestors({*losses} or {*facts.losses})
+    reasons = {obstacle.reason for obstacle in told}
+    known = {key_of(obstacle) for obstacle in told} | {_key_of_cut(cut, facts)}
+    found, alike = _walked(cut, facts), dict[Key, Obstacle]()
+    for call in _later(cut, facts):
+        if not any(i in found for i in facts.values_read(call)):
+            continue
+        for output in behind.intersection(made_by(call, facts)):
+            reason = reason_to_cut(call, output, facts)
+            if reason in reasons and reason is not None:
+                obstacle = Obstacle(call, reason)
+                alike.setdefault(key_of(obstacle), obstacle)
+    return [obstacle for key, obstacle in alike.items() if key not in known]
+
+
+def _walked(cut: Cut, facts: Facts) -> dict[int, _Step]:
+    """Return how each state is come to that is computed from what a cut gives on."""
+    assert cut.output_id is not None
+    found = {cut.output_id: _Step(frozenset([_key_of_cut(cut, facts)]), ())}
+    for later in _later(cut, facts):
+        _take(later, facts, found)
+    return found
+
+
+def _later(cut: Cut, facts: Facts) -> Iterator[Call]:
+    """Yield the calls of the forward after a cut."""
+    for call in facts.graph.calls:
+        if call.id > cut.call_id and not call.bookkeeping and call.id not in facts.backward_calls:
+            yield call
+
+
+def _key_of_cut(cut: Cut, facts: Facts) -> Key:
+    """Return what is mended together with a cut."""
+    return key_of(Obstacle(facts.graph.call[cut.call_id], cut.reason))
 
 
 def _take(call: Call, facts: Facts, found: dict[int, _Step]) -> None:
@@ -110,13 +165,14 @@ def reason_to_cut(call: Call, output_id: int, facts: Facts) -> CutReason | None:
 
 
 def _discrete(call: Call, facts: Facts) -> CutReason | None:
-    """Return why whole numbers or bools that a call makes have no gradient; None where what it was
-    given were such numbers already."""
+    """Return why whole numbers or bools that a call makes have no gradient; None where it only
+    computes with such numbers that it was given: of floats it makes floats."""
     dtypes = [facts.graph.tensor[i].dtype or "" for i in call.inputs]
-    if dtypes and all(dtype.startswith(DISCRETE) for dtype in dtypes):
+    are_given = bool(dtypes) and all(dtype.startswith(DISCRETE) for dtype in dtypes)
+    if are_given and call.function not in _ALWAYS_DISCRETE:
         return None
-    casts = call.function in ("to", "long", "int", "bool", "type", "byte", "short", "char")
-    return CutReason.INTEGER_DTYPE if casts else CutReason.NOT_DIFFERENTIABLE
+    is_cast = call.function in _CASTS
+    return CutReason.INTEGER_DTYPE if is_cast else CutReason.NOT_DIFFERENTIABLE
 
 
 def key_of(obstacle: Obstacle) -> Key:

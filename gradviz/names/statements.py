@@ -80,17 +80,23 @@ class Statements:
     def at(self, source: Source | None) -> tuple[Source, str] | None:
         """Return the innermost statement of a line, and the function that is called first there, ""
         where none is; None where the text cannot be read, or several statements share the line."""
-        if source is None:
+        found = self.node_at(source)
+        if source is None or found is None:
             return None
-        files = [f for f in self.files if display_name(f.filename) == source.file]
-        found = [(f, node) for f in files if (node := statement_at(f, source.line)) is not None]
-        if len(found) != 1:
-            return None
-        file, node = found[0]
+        file, node = found
         calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
         on_line = [n for n in calls if n.lineno <= source.line <= (n.end_lineno or n.lineno)]
         function = callee_of(on_line[0].func) if on_line else None
         return source_of(file, node)._replace(line=source.line), function or ""
+
+    def node_at(self, source: Source | None) -> tuple[File, Any] | None:
+        """Return the innermost statement of a line as a syntax node, with its file; None where the
+        text cannot be read, or several statements share the line."""
+        if source is None:
+            return None
+        files = [f for f in self.files if display_name(f.filename) == source.file]
+        found = [(f, node) for f in files if (node := statement_at(f, source.line)) is not None]
+        return found[0] if len(found) == 1 else None
 
     def sets(self, attribute: str) -> list[tuple[Source, Any]]:
         """Return where an attribute of this name is assigned, each with the statement's node."""

@@ -815,12 +815,21 @@ MEND = {
     "sample": "rsample() where the distribution has it; else the sample's log_prob in the loss (sample() has no_grad).",
     # where whole numbers choose entries of a tensor
     "mask": "a comparison has no gradient: weigh the values by a smooth step in its place, e.g. torch.sigmoid(({left} - {right}) / t) * {values}, t a small number.",
+    "compared": "a comparison has no gradient: torch.sigmoid(({left} - {right}) / t) in the place of {code}, t a small number.",
+    "chosen": "a comparison has no gradient: p * {one} + (1 - p) * {other} in the place of {code}, with p = torch.sigmoid(({left} - {right}) / t), t a small number.",
+    "logical": "{anew} in the place of {code}, for numbers from 0 to 1.",
+    # of the labels of the largest scores
+    "labels": "a label has no gradient: {anew} in the place of {code}, of {scores}, the scores themselves; argmax only where the right ones are counted.",
+    "accuracy": "an accuracy has no gradient: {anew} as the loss; argmax and {code} only where the right ones are counted.",
+    # where numbers are made whole to choose entries
+    "index_cast": "only whole numbers can choose entries, in {code} ({place}), and a choice has no derivative. For a gradient by {name}, what is chosen there has to be a smooth function of {name} itself: a density, as torch.distributions.Normal(mean, std).log_prob({name}); or the sum of all n entries, weighed by torch.softmax(-({name}[..., None] - torch.arange(n)) ** 2 / t, -1), t a small number.",
     "mix": "a comparison has no gradient: mix in the place of {code}, with p = torch.sigmoid(({left} - {right}) / t), t a small number: {whole} = p * {value} + (1 - p) * {whole}.",
     "mix_equal": "{first} A mixed value is equal to none: p itself in the place of the == in {places:list}.",
     "index": "an index has no gradient: weigh the entries with floats instead, e.g. torch.softmax(scores, -1) @ entries.",
     # where one mend alone would give no gradient yet
     "in_series": "{first} That alone gives no gradient yet. {others:sentences}",
     "at": "After it, {place}: {mend}",
+    "beside": "Beside it, {place}, which cuts too: {mend}",
     "more": "After that, {n:# more call|# more calls} would cut it too.",
     # of a write in place: of any, of an item, by a module, by another call
     "write_unseen": "write out of place (y = x + 1 for x += 1); step the optimizer after every backward.",
@@ -1510,7 +1519,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.LEAF_IN_PLACE, "numbers"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
         + " What is written there are numbers: nothing is to be learned through them.",
-        mend="with torch.no_grad(): around {code}.",
+        mend="with torch.no_grad(): around {codes:list}.",
     ),
     (Cause.LEAF_IN_PLACE, "tracked"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
@@ -1544,7 +1553,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.VIEW_OF_LEAF_IN_PLACE, "numbers"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
         + " What is written there are numbers: nothing is to be learned through them.",
-        mend="with torch.no_grad(): around {code}.",
+        mend="with torch.no_grad(): around {codes:list}.",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "tracked"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
@@ -1774,6 +1783,26 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a result (of a call, of .to(), * 0.01) gets no .grad, so no step could move it.",
         mend="{leaves:list} in {places:list}: the values are what they were, and the step moves {leaves:it|them}.",
     ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module"): Answer(
+        verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
+        why="{makers:list} put {names:it|them} among the parameters that {code} lists; a result gets no .grad, so no step could move {names:it|them}.",
+        mend="{anew} in the place of {code}: the leaves alone. {leaves:list}, from which {names:it is|they are} computed, {leaves:is|are} among these.",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module_beside"): Answer(
+        verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
+        why="{makers:list} put {names:it|them} among the parameters that {code} lists; a result gets no .grad, so no step could move {names:it|them}.",
+        mend="{anew} in the place of {code}: the leaves alone. If what {names:it is|they are} computed from is to learn: add that, too, which is no parameter of the module.",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "returned"): Answer(
+        verdict="An optimizer was given what {code} returned, a result instead of a leaf.",
+        why="{maker} computes it from {leaves:few}; a result gets no .grad, so no step could move it.",
+        mend="hand over the {leaves:leaf itself|leaves themselves} in the place of {code}: {leaves:few}, which {leaves:is|are} read there, and which the rest of the program computes with.",
+    ),
+    (Cause.NON_LEAF_IN_OPTIMIZER, "returned_fresh"): Answer(
+        verdict="An optimizer was given what {code} returned, a result instead of a leaf.",
+        why="{maker} computes it; a result gets no .grad, so no step could move it.",
+        mend="{anew} in the place of {code}, under a name, and that name wherever it is used.",
+    ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "likely"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it. Likely, not proven: {names:few}.",
@@ -1999,7 +2028,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MODIFIED_IN_PLACE, "written"): Answer(
         verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
         why="{reasons:sentences}",
-        mend="{mend}",
+        mend="{mends:sentences}",
     ),
     (Cause.SECOND_BACKWARD, "kept_in_place"): Answer(
         verdict="{names:few} {names:keeps|keep} the history of all that was written into {names:it|them}, and {first} has freed that.",
@@ -2082,30 +2111,35 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved there. The function that computes it ({place}) has run again since, and did not come by that line.",
         mend="compute it anew in each call: {code}, whatever was kept. Keep its detach() only if nothing is to learn through it.",
     ),
+    (Cause.SECOND_BACKWARD, "once_kept_unread"): Answer(
+        verdict="{kept} was computed for an earlier loss and kept with its graph, which {first} freed: this loss goes through it again.",
+        why="{name} gave up what it had saved there. What leads to that line ({place}) has run again since, and did not come by it.",
+        mend="compute it anew in each call: {code}, whatever was kept. Keep its detach() only if nothing is to learn through it.",
+    ),
     (Cause.SECOND_BACKWARD, "once_learning"): Answer(
-        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
-        why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}, which {leaves:has|have} been updated since.",
-        mend="compute it anew in each iteration: in the loop, or in what the loop calls (forward).",
+        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+        why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
+        mend="compute {codes:it|them} anew in each iteration: in the loop, or in what the loop calls (forward).",
     ),
     (Cause.SECOND_BACKWARD, "once"): Answer(
-        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
-        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute it anew in each iteration.",
+        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
     ),
     (Cause.SECOND_BACKWARD, "once_unmoved"): Answer(
-        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
-        mend="compute it anew in each iteration, or add the losses and call backward once; or detach() what that line computes, if nothing is to learn through it.",
+        mend="compute {codes:it|them} anew in each iteration, or add the losses and call backward once. If nothing is to learn through {codes:it|them}: detach() what {codes:that line computes|those lines compute}.",
     ),
     (Cause.SECOND_BACKWARD, "once_result"): Answer(
-        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
         why="{name} gave up what it had saved in {first}. What that line binds is a result, no leaf: it gets no .grad, and no step can move it.",
         mend="if it is to learn, move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_(). If not, leave requires_grad out there.",
     ),
     (Cause.SECOND_BACKWARD, "once_alone"): Answer(
-        verdict="{code:begin} was computed once, and every iteration's backward goes through it; the first one freed it.",
+        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
-        mend="compute it anew in each iteration; or add the losses and call backward once.",
+        mend="compute {codes:it|them} anew in each iteration; or add the losses and call backward once.",
     ),
     (Cause.SECOND_BACKWARD, "wiped_in_place"): Answer(
         verdict="{code} wipes the numbers of {name}, and not its history: the graph of the iteration before hangs on it.",
@@ -2155,7 +2189,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.UNUSED_INPUT, "cut"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="the path from {root} back to {name} was cut there: {reason}.",
-        mend="{mend}",
+        mend="{mends:sentences}",
     ),
     (Cause.UNUSED_INPUT, "one_node"): Answer(
         verdict="{name:begin} and what {root} was computed from are results of one node, {node}: no gradient goes from one to the other.",
@@ -2212,7 +2246,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.UNUSED_INPUT, "unused_among"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was not computed from {name}.",
-        mend="compute {root} from {name}. If it is to have no part in it: do not ask for it; allow_unused=True gives None in its place.",
+        mend="compute {root} from {names:few}. If {names:it is|they are} to have no part in it: do not ask for {names:it|them}; allow_unused=True gives None in {names:its|their} place.",
     ),
     (Cause.UNUSED_INPUT, "without_graph"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",
@@ -2487,11 +2521,18 @@ IN_RAISED = {
     "write_own": "write into a clone: .clone() around what {code} computes, before it is written.",
     "write_own_item": "write into a clone: .clone() behind what {code} computes.",
     "write_input": "{copied} in {n:|each of }{codes:few}: what is saved is a copy then, and the write does not touch it.",
+    "write_input_short": "{copied} in {places:list}",
+    "copy_above_short": "{name} = {name}.clone() above {place}",
+    "in_line": "{anew} in {place}",
+    # what would raise next for the same reason, mended likewise
+    "likewise": "With that alone the next of these raises, so likewise: {others:list}.",
     "copied_view": "{anew} in the place of {code}: what is saved is a copy then, and the write does not touch it.",
     "write_collected": "collect the parts in a list and torch.stack() them, in the place of a tensor that is written item by item.",
     "copy_above": "{name} = {name}.clone() above {code}: what was saved stays as it was.",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",
+    "input_besides": "{name:begin} is cut off too, in {place}: {mend}",
+    "input_besides_alike": "The same in {place}, for {name}.",
     "leaf_of_its_own": "Or, where its own gradient is enough: {it}.requires_grad_() before that, and before anything is computed from it.",
     # calls and nodes
     "sum_of_losses": "one backward of the sum of both losses",

@@ -5182,6 +5182,430 @@ fix(
     ),
 )
 
+# --- where one mend alone raises again ------------------------------------------------------------
+
+fix_of_error(
+    "view_of_leaf_in_place/numbers",
+    """
+conv = nn.Conv1d(1, 6, 1)
+b = conv.bias.view(2, 3)
+b[:, 0] += 1.5
+b[:, 1:] -= 0.5
+conv.bias.sum().backward()
+""",
+    (
+        "around b[:, 0] += 1.5 and b[:, 1:] -= 0.5 (program.py line 4)",
+        "b[:, 0] += 1.5\nb[:, 1:] -= 0.5\n",
+        "with torch.no_grad():\n    b[:, 0] += 1.5\n    b[:, 1:] -= 0.5\n",
+    ),
+)
+fix_of_error(
+    "leaf_in_place/numbers",
+    """
+w, b = torch.zeros(2, requires_grad=True), torch.zeros(1, requires_grad=True)
+x, y = torch.ones(4, 2), torch.ones(4)
+for step in range(2):
+    loss = (x @ w + b - y).pow(2).mean()
+    loss.backward()
+    w -= 0.1 * w.grad
+    b -= 0.1 * b.grad
+    w.grad.zero_(), b.grad.zero_()
+""",
+    (
+        "around w -= 0.1 * w.grad and b -= 0.1 * b.grad (program.py line 7)",
+        "    w -= 0.1 * w.grad\n    b -= 0.1 * b.grad\n",
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad\n        b -= 0.1 * b.grad\n",
+    ),
+)
+fix_of_error(
+    "unused_input/cut",
+    """
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+one = a.detach()
+two = b.detach()
+loss = (one * two * v).sum()
+torch.autograd.grad(loss, (a, b))
+""",
+    (
+        "The same in two = b.detach() (program.py line 4), for b",
+        "one = a.detach()",
+        "one = a",
+        "two = b.detach()",
+        "two = b",
+    ),
+)
+fix_of_error(
+    "unused_input/cut",
+    """
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+one = a.detach()
+with torch.no_grad():
+    two = b * 2
+loss = (one * two * v).sum()
+torch.autograd.grad(loss, (a, b))
+""",
+    (
+        "b is cut off too, in two = b * 2 (program.py line 5): take this call",
+        "one = a.detach()",
+        "one = a",
+        "with torch.no_grad():",
+        "if True:",
+    ),
+)
+fix_of_error(
+    "unused_input/unused_among",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+u = torch.zeros(2, requires_grad=True)
+loss = (w * 2).sum()
+torch.autograd.grad(loss, [w, u, v])
+""",
+    ("compute loss from u and v", "(w * 2).sum()", "(w * 2 + u + v).sum()"),
+    ("do not ask for them", "[w, u, v]", "[w]"),
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 3)
+x, y = torch.randn(4, 3), torch.ones(4, 3).long()
+out = net(x)
+out = torch.where(out < 0.5, 0, 1)
+both = torch.logical_and(out, y).sum(-1)
+either = torch.logical_or(out, y).sum(-1)
+loss = 1 - ((both + 1.0) / (either + 1.0)).mean()
+loss.backward()
+""",
+    (
+        "p * 0 + (1 - p) * 1 in the place of torch.where(out < 0.5, 0, 1), with p = torch.sigmoid((0.5 - out) / t)",
+        "out = torch.where(out < 0.5, 0, 1)",
+        "p = torch.sigmoid((0.5 - out) / 0.1)\nout = p * 0 + (1 - p) * 1",
+        "torch.logical_and(out, y)",
+        "(out * y)",
+        "torch.logical_or(out, y)",
+        "(out + y - out * y)",
+    ),
+    cut="chosen",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 3)
+x, y = torch.randn(4, 3), torch.ones(4, 3).bool()
+mask = net(x) > 0
+hit = torch.logical_and(mask, y)
+loss = 1 - hit.float().mean()
+loss.backward()
+""",
+    (
+        "mask * y in the place of torch.logical_and(mask, y)",
+        "mask = net(x) > 0",
+        "mask = torch.sigmoid(net(x))",
+        "torch.logical_and(mask, y)",
+        "mask * y",
+    ),
+    cut="logical",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 3)
+x, y = torch.randn(4, 3), torch.ones(4, 3)
+out = net(x)
+mask = out - 1 < out * 2
+loss = 1 - (mask.float() * y).mean()
+loss.backward()
+""",
+    (
+        "torch.sigmoid((out * 2 - (out - 1)) / t) in the place of out - 1 < out * 2",
+        "out - 1 < out * 2",
+        "torch.sigmoid((out * 2 - (out - 1)) / 0.1)",
+    ),
+    cut="compared",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 3)
+x, y = torch.randn(4, 3), torch.ones(4, 3)
+out = net(x)
+mask = out > 0.5
+hard = torch.where(mask, 1.0, -1.0)
+loss = (hard - y).pow(2).mean()
+loss.backward()
+""",
+    (
+        "p * 1.0 + (1 - p) * (-1.0) in the place of torch.where(mask, 1.0, -1.0), with p = torch.sigmoid((out - 0.5) / t)",
+        "torch.where(mask, 1.0, -1.0)",
+        "torch.sigmoid((out - 0.5) / 0.1) * 1.0 + (1 - torch.sigmoid((out - 0.5) / 0.1)) * (-1.0)",
+    ),
+    cut="chosen",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 3)
+x, y = torch.randn(4, 3), torch.ones(4, 3).bool()
+mask = net(x) > 0
+hit = torch.logical_and(mask, y).sum()
+missed = torch.logical_and(mask, ~y).sum()
+loss = missed - hit
+loss.float().backward()
+""",
+    (
+        "Beside it, program.py line 4, which cuts too: mask * y in the place of torch.logical_and(mask, y)",
+        "mask = net(x) > 0",
+        "mask = torch.sigmoid(net(x))",
+        "torch.logical_and(mask, y)",
+        "(mask * y)",
+        "torch.logical_and(mask, ~y)",
+        "(mask * ~y)",
+    ),
+    cut="beside",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net, loss_fn = nn.Linear(3, 4), nn.CrossEntropyLoss()
+x, y = torch.randn(5, 3), torch.tensor([0, 1, 2, 3, 0])
+logits = net(x)
+preds = torch.softmax(logits, dim=1).argmax(dim=1).type(torch.float32)
+loss = loss_fn(preds, y.type(torch.float32))
+loss.backward()
+""",
+    (
+        "loss_fn(logits, y) in the place of loss_fn(preds, y.type(torch.float32))",
+        "loss_fn(preds, y.type(torch.float32))",
+        "loss_fn(logits, y)",
+    ),
+    cut="labels",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 4)
+x, y = torch.randn(5, 3), torch.tensor([0, 1, 2, 3, 0])
+logits = net(x)
+loss = F.mse_loss(logits.argmax(dim=1).float(), y.float())
+loss.backward()
+""",
+    (
+        "F.cross_entropy(logits, y) in the place of F.mse_loss(",
+        "F.mse_loss(logits.argmax(dim=1).float(), y.float())",
+        "F.cross_entropy(logits, y)",
+    ),
+    cut="labels",
+)
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 4)
+x, y = torch.randn(5, 3), torch.tensor([0, 1, 2, 3, 0])
+logits = net(x)
+correct = (logits.argmax(dim=1) == y).float()
+loss = 1 - correct.mean()
+loss.backward()
+""",
+    (
+        "F.cross_entropy(logits, y) as the loss",
+        "loss = 1 - correct.mean()",
+        "loss = F.cross_entropy(logits, y)",
+    ),
+    cut="accuracy",
+)
+fix_of_error(
+    "unused_input/cut",
+    """
+table = nn.Parameter(torch.randn(5, 2))
+x = torch.tensor([0.0, 2.0, 4.0], requires_grad=True)
+index = x.long()[:, None].expand(-1, 2)
+loss = torch.gather(table, 0, index).pow(2).sum()
+torch.autograd.grad(loss, x)
+""",
+    (
+        "a density, as torch.distributions.Normal(mean, std).log_prob(x)",
+        "torch.gather(table, 0, index)",
+        "torch.distributions.Normal(table[:3, 0], 1.0).log_prob(x)",
+    ),
+    (
+        "the sum of all n entries, weighed by torch.softmax(-(x[..., None] - torch.arange(n)) ** 2 / t, -1)",
+        "torch.gather(table, 0, index)",
+        "(torch.softmax(-(x[..., None] - torch.arange(5)) ** 2 / 0.1, -1) @ table)",
+    ),
+    cut="index_cast",
+)
+EMBEDDED_BEFORE = """
+one, two, head = nn.Linear(2, 3), nn.Linear(2, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*one.parameters(), *two.parameters(), *head.parameters()], lr=0.1)
+x = torch.randn(4, 2)
+h = one(x).tanh()
+e = two(x).tanh()
+for step in range(3):
+    loss = head(h * e).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+fix_of_error(
+    "second_backward/once_learning",
+    EMBEDDED_BEFORE,
+    (
+        "compute them anew in each iteration",
+        "    loss = head",
+        "    h = one(x).tanh()\n    e = two(x).tanh()\n    loss = head",
+    ),
+)
+KEPT_BY_A_LAYER = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept, self.lin = None, nn.Linear(3, 3)
+
+    def prepared(self, weight):
+        if self.kept is not None:
+            return self.kept
+        square = weight.exp() * weight
+        self.kept = square
+        return square
+
+    def forward(self, x, weight):
+        return self.lin(x) * self.prepared(weight)
+
+
+layer, weight = Layer(), torch.ones(3, requires_grad=True)
+for step in range(3):
+    out = layer(torch.ones(2, 3), weight * 2)
+    loss = out.pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        weight -= 0.1 * weight.grad
+"""
+fix_of_error(
+    "second_backward/once_kept_unread",
+    KEPT_BY_A_LAYER,
+    ("compute it anew in each call: square = weight.exp()", "self.kept is not None", "False"),
+)
+MESSAGES = """
+down, up = nn.Linear(3, 3), nn.Linear(3, 3)
+encoder = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+
+def spread(given):
+    x = given
+    for i in range(1, 4):
+        x[i].add_(down(x[i - 1]).tanh())
+    for i in range(2, -1, -1):
+        x[i].add_(up(x[i + 1]).tanh())
+    return x
+
+
+spread(encoder(torch.randn(4, 3))).sum().backward()
+"""
+fix_of_error(
+    "modified_in_place/written",
+    MESSAGES,
+    (
+        "With that alone the next of these raises, so likewise: x = given.clone() in program.py line 6",
+        "x = given",
+        "x = given.clone()",
+        "x[i - 1]",
+        "x[i - 1].clone()",
+        "x[i + 1]",
+        "x[i + 1].clone()",
+    ),
+)
+fix_of_error(
+    "modified_in_place/written",
+    """
+w = torch.ones(3, requires_grad=True)
+h = w.exp()
+h += 1
+g = (w * 2).sigmoid()
+g *= 3
+(h + g).sum().backward()
+""",
+    ("likewise: h = h + 1", "g *= 3", "g = g * 3", "h += 1", "h = h + 1"),
+)
+
+DROPPED_WEIGHTS = """
+class Dropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 1)
+        self.raw = RAW
+
+    def forward(self, x):
+        self.inner._parameters["weight"] = self.raw * 0.5
+        return self.inner(x)
+
+
+model, x = Dropped(), torch.ones(2, 3)
+model(x)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model.raw.detach().clone()
+for step in range(2):
+    opt.zero_grad()
+    model(x).pow(2).mean().backward()
+    opt.step()
+assert not model.raw.equal(before)
+"""
+fix_of_error(
+    "non_leaf_in_optimizer/in_module",
+    DROPPED_WEIGHTS.replace("RAW", "nn.Parameter(torch.ones(1, 3))"),
+    (
+        "model.raw, from which it is computed, is among these",
+        "(model.parameters(), lr",
+        "([p for p in model.parameters() if p.is_leaf], lr",
+    ),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/in_module_beside",
+    DROPPED_WEIGHTS.replace("RAW", "torch.ones(1, 3, requires_grad=True)"),
+    (
+        "add that, too",
+        "(model.parameters(), lr",
+        "([*(p for p in model.parameters() if p.is_leaf), model.raw], lr",
+    ),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/returned",
+    """
+kept = {"scale": torch.zeros(1, requires_grad=True)}
+
+
+def param(name):
+    return kept[name].exp()
+
+
+loss = (param("scale") - 3).pow(2).sum()
+opt = torch.optim.SGD([param("scale")], lr=0.1)
+loss.backward()
+opt.step()
+assert kept["scale"] != 0
+""",
+    (
+        "hand over the leaf itself in the place of param('scale')",
+        '[param("scale")]',
+        '[kept["scale"]]',
+    ),
+)
+fix_of_error(
+    "non_leaf_in_optimizer/returned_fresh",
+    """
+def start(size):
+    return torch.randn(size, requires_grad=True) * 0.01
+
+
+opt = torch.optim.SGD([start(3)], lr=0.1)
+""",
+    (
+        "start(3).detach().requires_grad_() in the place of start(3), under a name",
+        "opt = torch.optim.SGD([start(3)], lr=0.1)",
+        "w = start(3).detach().requires_grad_()\nopt = torch.optim.SGD([w], lr=0.1)",
+    ),
+)
+
 
 @pytest.mark.parametrize("one", FIXES, ids=[f"{f.found}-{f.cut or i}" for i, f in enumerate(FIXES)])
 def test_a_fix_that_is_told_takes_the_symptom_away(one: Fix) -> None:

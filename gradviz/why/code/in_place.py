@@ -4,6 +4,7 @@ and who reads the variable afterwards. Reads code, runs none of it."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from gradviz.why.code.rewritten import out_of_place
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 # methods that end like those that write values, and write flags alone
 _FLAGS = frozenset({"requires_grad_", "detach_", "retain_grad_"})
+_SWITCH = re.compile(r"\b(?:no_grad|inference_mode|set_grad_enabled)\b")
 
 
 class Write(NamedTuple):
@@ -99,6 +101,49 @@ def _written_by_call(call: Any) -> Any:
             written = call.func.value
         call = call.func.value
     return written
+
+
+def writes_below(statement: Any) -> Iterator[tuple[Any, ast.expr]]:
+    """Yield the statements below another one, in its scope, that write in place, each with what it
+    writes into; none into what is given another value in between, none that stands in the other
+    branch of a condition, and none under a switch of gradients of its own."""
+    scope, last = scope_of(statement), statement.end_lineno
+    bound = [(name, s.lineno) for name, s in bindings(scope) if not isinstance(s, ast.AugAssign)]
+    for other in sorted(_statements_in(scope), key=lambda s: int(s.lineno)):
+        written = _written_by(other)
+        while isinstance(written, ast.Subscript):
+            written = written.value
+        name = "" if written is None else dotted(written) or ""
+        if not name or other.lineno <= last or not _runs_beside(statement, other):
+            continue
+        owners = {name[: dot.start()] for dot in re.finditer(r"\.", name)} | {name}
+        if not any(n in owners and last < line <= other.lineno for n, line in bound):
+            yield other, written
+
+
+def _statements_in(scope: Any) -> list[Any]:
+    """Return the statements of a scope, without those of the functions in it."""
+    return [node for node in _own_nodes(scope) if isinstance(node, ast.stmt)]
+
+
+def _runs_beside(statement: Any, other: Any) -> bool:
+    """Say whether a statement runs after another one under the same switches of gradients, as far
+    as the blocks tell in which they stand."""
+    here, there = _blocks_around(statement), _blocks_around(other)
+    apart = [block for block, branch in there.items() if here.get(block, branch) != branch]
+    switches = [b for b in there.keys() - here.keys() if isinstance(b, (ast.With, ast.AsyncWith))]
+    return not apart and not any(_SWITCH.search(ast.unparse(i)) for b in switches for i in b.items)
+
+
+def _blocks_around(statement: Any) -> dict[Any, bool]:
+    """Return the blocks in which a statement stands, in its scope, each with whether it stands in
+    the part that runs where the other does not: of an ``if`` its ``else``."""
+    scope, found, node = scope_of(statement), dict[Any, bool](), statement
+    while node is not scope:
+        block, inner = node.parent, node
+        found[block] = any(inner is part for part in getattr(block, "orelse", ()) or ())
+        node = block
+    return found
 
 
 def is_read_below(name: str, statement: Any) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import torch
+
+from gradviz.names.position import dotted
 
 # what the packages of torch's functions are called in code
 _PACKAGES = {
@@ -120,6 +123,21 @@ def in_place(code: str) -> str:
         sign = "-" if isinstance(value.op, ast.Sub) else "+"
         return f"{target} {sign}= {ast.unparse(value.right)}"
     return f"{target}.copy_({ast.unparse(value)})"
+
+
+def called_on(code: str, methods: Collection[str]) -> str:
+    """Return the variable or attribute on which only some methods are called in an expression; ""
+    of another expression.
+
+    >>> called_on("y.float().view(-1)", ("float", "view")), called_on("f(y)", ("f",))
+    ('y', '')
+    """
+    node = getattr(_parsed(code), "value", None)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in methods:
+            return ""
+        node = node.func.value
+    return "" if node is None else dotted(node) or ""
 
 
 class Reduced(NamedTuple):

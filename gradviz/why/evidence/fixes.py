@@ -9,10 +9,20 @@ from collections.abc import Iterable, Set
 
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
-from gradviz.graph.redo import Obstacle, obstacles_after
-from gradviz.names.frames import whole_code
+from gradviz.graph.redo import Obstacle, obstacles_after, obstacles_alike
+from gradviz.names.frames import frames, whole_code
+from gradviz.why.code.comparisons import (
+    LOGICAL,
+    bracketed,
+    choice_in,
+    comparison_in,
+    of_soft_masks,
+)
+from gradviz.why.code.rewritten import called_on
+from gradviz.why.evidence.labels import mend_of_labels
 from gradviz.why.evidence.messages import in_sample, repair
-from gradviz.words.speech import say
+from gradviz.words.plain import visible
+from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
 MOST = 2  # further obstacles that are told
@@ -20,6 +30,13 @@ _INDEXING = frozenset("gather index_select take take_along_dim embedding scatter
 _GIVING_INDICES = frozenset(
     "argmax argmin argsort max min topk sort kthvalue mode median cummax cummin".split()
 )
+# the same numbers, or some of them, in another shape
+_SHAPING = frozenset(
+    """__getitem__ contiguous expand flatten permute repeat reshape squeeze transpose unsqueeze
+    view view_as""".split()
+)
+_CASTS = frozenset({"long", "int", "to", "type"})
+CODE = 60  # characters of a call that is to be replaced
 _OF_CLASSES = frozenset("cross_entropy nll_loss".split())
 _COMPARING = {"gt", "ge", "lt", "le", "__gt__", "__ge__", "__lt__", "__le__", "greater", "less"}
 _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
@@ -46,6 +63,11 @@ def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
     ]
     if len(further) > MOST:
         others.append(say("mend.more", n=len(further) - MOST))
+    alike = obstacles_alike(cut, facts, losses, further)
+    others += [
+        say("mend.beside", place=words.where(o.call), mend=fix_alone(as_cut(o), graph))
+        for o in alike[:MOST]
+    ]
     return say("mend.in_series", first=alone, others=others)
 
 
@@ -90,12 +112,56 @@ def as_cut(obstacle: Obstacle) -> Cut:
 def fix_alone(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of one call that cuts, whatever else stands in the way."""
     if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
-        return _mask_mend(cut, graph) or say("mend.index")
-    if cut.reason in _DISCRETE and (mixed := _mix_mend(cut, graph)):
-        return mixed
+        return _mask_mend(cut, graph) or _cast_mend(cut, graph) or say("mend.index")
+    if cut.reason in _DISCRETE and (soft := _soft_mend(cut, graph)):
+        return soft
     if cut.reason in _DISCRETE and graph.call[cut.call_id].function in _GIVING_INDICES:
-        return say("mend.index_made")
+        return mend_of_labels(cut, graph) or say("mend.index_made")
     return repair(cut, graph)
+
+
+def _cast_mend(cut: Cut, graph: Graph) -> str:
+    """Return what to write instead of the choice of entries by numbers that were made whole; ""
+    where that is not what a cut is, or where these have no name."""
+    facts = Facts.of(graph)
+    reader = choosing_call(cut.output_id, facts)
+    written = called_on(code_of(graph.call[cut.call_id]), _CASTS)
+    name = written or graph.tensor[cut.input_id].code_name
+    if cut.reason is not CutReason.INTEGER_DTYPE or reader is None or not name:
+        return ""
+    words = Words(graph)
+    code = visible(code_of(reader), CODE)
+    return say("mend.index_cast", name=Code(name), code=Code(code), place=words.where(reader))
+
+
+def _soft_mend(cut: Cut, graph: Graph) -> str:
+    """Return what to write, with a derivative, instead of a value written where a comparison holds,
+    of a choice between two values, or of an and, an or or a not; "" for anything else."""
+    call = graph.call[cut.call_id]
+    if call.function in LOGICAL:
+        pair = of_soft_masks(whole_code(call), call.function)
+        return say("mend.logical", code=Code(pair[0]), anew=Code(pair[1])) if pair else ""
+    return _mix_mend(cut, graph) or _comparison_mend(cut, graph)
+
+
+def _comparison_mend(cut: Cut, graph: Graph) -> str:
+    """Return what to write instead of a comparison by size: of one that chooses between two values,
+    instead of that choice; "" where that is not what a cut is."""
+    call, facts = graph.call[cut.call_id], Facts.of(graph)
+    compared = comparison_in(whole_code(call)) if call.function in _COMPARING else None
+    if compared is None:
+        return ""
+    sides = {"left": compared.larger, "right": bracketed(compared.smaller)}
+    readers = [] if cut.output_id is None else facts.calls_reading.get(cut.output_id, [])
+    choosing = [reader for reader in readers if reader.function == "where"]
+    if not choosing:
+        return say("mend.compared", code=Code(compared.code), **sides)
+    statement = next((frame.code for frame in frames(choosing[0])[:1]), "")
+    chosen = choice_in(statement)
+    if chosen is None or len(readers) > 1:
+        return ""
+    one, other = bracketed(chosen.one), bracketed(chosen.other)
+    return say("mend.chosen", code=Code(chosen.code), one=one, other=other, **sides)
 
 
 def _mask_mend(cut: Cut, graph: Graph) -> str:
@@ -112,7 +178,7 @@ def _mask_mend(cut: Cut, graph: Graph) -> str:
     if compared is None or not chosen:
         return ""
     words = Words(graph)
-    left, right = compared
+    left, right = compared.larger, bracketed(compared.smaller)
     return say("mend.mask", left=left, right=right, values=words.name(chosen[0].inputs[0]))
 
 
@@ -129,7 +195,8 @@ def _mix_mend(cut: Cut, graph: Graph) -> str:
     written = item_written(whole_code(writes[0])) if writes else None
     if compared is None or written is None:
         return ""
-    (left, right), (whole, value) = compared, written
+    left, right = compared.larger, bracketed(compared.smaller)
+    whole, value = written
     mend = say(
         "mend.mix", left=left, right=right, whole=whole, value=value, code=code_of(writes[0])
     )
@@ -159,30 +226,24 @@ def item_written(code: str) -> tuple[str, str] | None:
     return ast.unparse(target.value), ast.unparse(node.value)
 
 
-def comparison_in(code: str) -> tuple[str, str] | None:
-    """Return the larger and the smaller side of the one comparison that an expression or the
-    statement that binds it is; None for anything else.
-
-    >>> comparison_in("a > b"), comparison_in("mask = x.abs() <= 0.5"), comparison_in("f(a)")
-    (('a', 'b'), ('0.5', 'x.abs()'), None)
-    """
-    try:
-        node = ast.parse(code).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    value = getattr(node, "value", None)
-    if not isinstance(value, ast.Compare) or len(value.ops) != 1:
-        return None
-    sides = ast.unparse(value.left), ast.unparse(value.comparators[0])
-    if isinstance(value.ops[0], (ast.Gt, ast.GtE)):
-        return sides
-    return sides[::-1] if isinstance(value.ops[0], (ast.Lt, ast.LtE)) else None
-
-
 def is_index(tensor_id: int | None, facts: Facts) -> bool:
-    """Say whether a call takes a tensor to choose entries of another one."""
-    readers = facts.calls_reading.get(tensor_id, []) if tensor_id is not None else []
-    return any(chooses_by(call, tensor_id) for call in readers)
+    """Say whether a call takes a tensor, or it in another shape, to choose entries of another
+    one."""
+    return choosing_call(tensor_id, facts) is not None
+
+
+def choosing_call(tensor_id: int | None, facts: Facts) -> Call | None:
+    """Return the first call that takes a tensor, or it in another shape, to choose entries of
+    another one; None where none does."""
+    todo = [] if tensor_id is None else [tensor_id]
+    for one in todo:  # which grows
+        readers = facts.calls_reading.get(one, ())
+        for call in readers:
+            if chooses_by(call, one):
+                return call
+        shaped = (c for c in readers if c.function in _SHAPING and c.inputs[:1] == (one,))
+        todo += [i for call in shaped for i in call.outputs if i not in todo]
+    return None
 
 
 def is_choice(cut: Cut, facts: Facts) -> bool:

@@ -21,9 +21,9 @@ from gradviz.words.plain import visible
 from gradviz.words.speech import fill, language, say
 from gradviz.words.words import Words, reason_of
 
-LINES = 10  # lines of one explanation
+LINES = 12  # lines of one explanation
 PART = 3  # lines of one of its parts
-MEND = 5  # of what to write instead: that is of no use when it is cut short
+MEND = 7  # of what to write instead: that is of no use when it is cut short
 ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
@@ -43,7 +43,7 @@ class Explanation(NamedTuple):
     """What is wrong with a gradient, or that nothing is. Plain data: holds no tensor, no node, no
     traceback.
 
-    ``str()`` is a paragraph of at most ten lines; in a notebook the picture of what it points at
+    ``str()`` is a paragraph of at most twelve lines; in a notebook the picture of what it points at
     stands below.
 
     Attributes:
@@ -238,7 +238,7 @@ class Explanation(NamedTuple):
 
 def _wrapped(text: str, head: str, most: int) -> list[str]:
     lines = textwrap.wrap(
-        visible(text, 600), WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+        visible(text, WIDTH * MEND), WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
     )
     return (
         lines

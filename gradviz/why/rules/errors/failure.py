@@ -231,6 +231,13 @@ class Failure:
                 return place_at(maker, depth)
         return maker
 
+    def made_at(self, tensor: Tensor) -> str:
+        """Return what a tensor is called, and the line that made it, if it is known."""
+        maker = self.facts.first_maker.get(tensor.object_id)
+        if maker is None or maker.source is None:
+            return self.in_code(tensor)
+        return say("raised.written", code=self.in_code(tensor), line=self.words.where(maker))
+
     def made_by(self, node: Node | None) -> str:
         """Return a node's name and what made it: ``MulBackward0 of c = a * 2 (line 3)``."""
         name = node.name if node else say("raised.node")

@@ -1,22 +1,34 @@
 """A write in place into a leaf that requires grad, or through a view of it: whether numbers are set
-there, or what is to be learned through. Plain data in and out, knows no torch."""
+there, or what is to be learned through. Plain data in and out; reads the living tensors of the line
+that raised."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.frames import whole_code
 from gradviz.why.code.fast_weights import fast_weights
-from gradviz.why.code.in_place import free_name, loop_without, statement_binding, written_in
+from gradviz.why.code.in_place import (
+    free_name,
+    loop_without,
+    statement_binding,
+    writes_below,
+    written_in,
+)
 from gradviz.why.code.rewritten import copied_where_bound, out_of_place
 from gradviz.why.rules.errors.about_an_input import blamed, fields
 from gradviz.why.rules.errors.failure import Failure, call_at, runs_in
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
+
+if TYPE_CHECKING:
+    from gradviz.why.question.failed_line import FailedLine
 
 
 def sum_on_leaf(failure: Failure) -> Explanation | None:
@@ -82,13 +94,50 @@ def numbers_set(failure: Failure) -> Explanation | None:
         or failure.is_saved(_leaf(failure, written))
     ):
         return None
+    told = fields(failure, written, failure.graph.tensor.get(written.base_id))
+    besides = _set_besides(failure, written)
     return failure.answer(
         failure.cause or Cause.LEAF_IN_PLACE,
         "numbers",
         calls=[failure.call],
+        also_at=besides,
         tensors=[written, _leaf(failure, written)],
-        **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+        codes=[told["code"], *(failure.written(call) for call in besides)],
+        **told,
     )
+
+
+def _set_besides(failure: Failure, written: Tensor) -> list[Call]:
+    """Return the statements below the failing one that set numbers in place in the same tensor, or
+    in another leaf that requires grad: they would raise next."""
+    statement, line = failure.statement, failure.failed
+    if line is None or not isinstance(statement, ast.stmt):
+        return []
+    same = written_in(statement)
+    return [
+        call_at(line.source(other))
+        for other, target in writes_below(statement)
+        if (ast.unparse(target) == same or _is_free_leaf(failure, line.value(target)))
+        and not _reads_tracked(line, other, target)
+    ]
+
+
+def _is_free_leaf(failure: Failure, value: Any) -> bool:
+    """Say whether a value is a leaf that requires grad, and of whose shape no leaf is kept for a
+    backward that is still to come."""
+    if not issubclass(type(value), torch.Tensor) or not (value.is_leaf and value.requires_grad):
+        return False
+    shape = tuple(value.shape)
+    alike = (t for t in failure.graph.tensors if t.is_leaf and t.shape == shape)
+    return not any(failure.is_saved(t) for t in alike)
+
+
+def _reads_tracked(line: FailedLine, statement: Any, target: Any) -> bool:
+    """Say whether a statement reads what requires grad, beside what it writes into."""
+    own = {ast.unparse(target), ast.unparse(target).partition(".")[0]}
+    words = (n for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute)))
+    values = (line.value(word) for word in words if ast.unparse(word) not in own)
+    return any(issubclass(type(v), torch.Tensor) and bool(v.requires_grad) for v in values)
 
 
 def parameters_learned_through(failure: Failure) -> Explanation | None:

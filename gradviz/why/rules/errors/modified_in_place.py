@@ -13,10 +13,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
     Node,
-    SavedState,
-    SavedTensor,
     Tensor,
-    Wrote,
 )
 from gradviz.names.frames import (
     Scope,
@@ -26,10 +23,8 @@ from gradviz.names.frames import (
     place_at,
     place_of_keeper,
     variables_of,
-    whole_code,
 )
 from gradviz.why.code.in_place import is_called_below, loop_over
-from gradviz.why.code.rewritten import copied_where_bound, out_of_place
 from gradviz.why.evidence.messages import (
     Versions,
     versions,
@@ -43,6 +38,14 @@ from gradviz.why.rules.errors.second_backward import (
     objects,
     reader_of,
 )
+from gradviz.why.rules.errors.stale import (
+    calls_that_wrote,
+    is_stale,
+    is_update,
+    saved_objects,
+    stopped_at,
+)
+from gradviz.why.rules.errors.writes_mended import mends_of_writes
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.plain import visible
 from gradviz.words.speech import Code, say, several
@@ -73,7 +76,7 @@ def modified_in_place(failure: Failure) -> Explanation:
         nodes=[node] if node else [],
         more=failure.unrecorded(say("unrecorded.writer")),
         saver=node.name if node else say("raised.forward"),
-        mend=mend_of_write(failure, first, node, saved),
+        mends=mends_of_writes(failure, first, node, saved),
         **fields,
     )
 
@@ -540,207 +543,9 @@ def saved_name(failure: Failure, saved: list[Tensor], stale: Versions | None) ->
     return say("raised.a_tensor")
 
 
-def calls_that_wrote(failure: Failure, saved: list[Tensor], stale: Versions | None) -> list[Call]:
-    """Return the calls that wrote what was saved between the two versions that torch names."""
-    if stale is None:
-        return []
-    of_it = {t.object_id for t in saved}
-    writes = [e for e in failure.facts.writes if moved(failure, e, of_it, stale)]
-    if not writes:
-        families = {failure.family(t) for t in saved}
-        sharing = {t.object_id for t in failure.graph.tensors if failure.family(t) in families}
-        writes = [e for e in failure.facts.writes if moved(failure, e, sharing, stale)]
-    return [failure.graph.call[i] for i in dict.fromkeys(e.call_id for e in writes)]
-
-
-def is_update(failure: Failure, call: Call, saved: list[Tensor]) -> bool:
-    """Say whether weights were moved: by an optimizer, or by hand, which autograd only allows under
-    no_grad."""
-    if call.bookkeeping and _STEP.search(failure.words.code(call)) is not None:
-        return True
-    by_hand = not call.grad_mode and call.function != "__setitem__"
-    return by_hand and bool(saved) and all(t.is_leaf and t.requires_grad for t in saved)
-
-
 def writer(failure: Failure, call: Call) -> str:
     """Return what a call that wrote is called: of a module's the module, and its function."""
     if not call.module:
         return failure.code(call)
     module = visible(call.module, NAME)
     return say("raised.module_call", module=module, function=call.function)
-
-
-def stopped_at(failure: Failure, stale: Versions | None) -> Node | None:
-    """Return the node that found its tensor changed; without its event, the only one behind the
-    loss that it can be."""
-    if failure.event:
-        return failure.graph.node.get(failure.event.node_id)
-    nodes = [
-        node
-        for node in failure.nodes_behind_given_root
-        if any(is_stale(saved, stale) for saved in node.saved)
-    ]
-    return nodes[0] if len(nodes) == 1 else None
-
-
-def saved_objects(failure: Failure, node: Node, stale: Versions | None) -> list[Tensor]:
-    """Return what the node had saved and finds changed: one tensor, or those that cannot be
-    told apart."""
-    ids = [saved.tensor_id for saved in node.saved if is_stale(saved, stale)]
-    tensors = [failure.graph.tensor[i] for i in ids if i is not None]
-    if stale:
-        tensors = tensors or inputs_at(failure, node, stale)
-        tensors = of_shape(stale.shape, tensors) or tensors
-        tensors = of_shape(stale.shape[::-1], tensors) or tensors
-    return list({t.object_id: t for t in tensors}.values())
-
-
-def inputs_at(failure: Failure, node: Node, stale: Versions) -> list[Tensor]:
-    """Return the inputs that had the version that was saved: a view of one was saved, as of a
-    weight that linear() turns over."""
-    call = failure.maker(node)
-    inputs = [failure.graph.tensor[i] for i in (call.inputs if call else ())]
-    given = [t for t in inputs if t.version == stale.saved]
-    versions_met = {(t.object_id, t.version) for t in failure.graph.tensors}
-    own = [t for t in given if (t.object_id, stale.now) in versions_met]
-    if own:
-        return own
-    # a view that nothing held any more, when what it is a view of was written
-    families_met = {(failure.family(t), t.version) for t in failure.graph.tensors}
-    return [t for t in given if (failure.family(t), stale.now) in families_met]
-
-
-def moved(failure: Failure, event: Wrote, objects: set[int], stale: Versions) -> bool:
-    """Say whether a write moved one of some objects on between the two versions that torch
-    names."""
-    before = failure.graph.tensor[event.before_id]
-    after = failure.graph.tensor[event.after_id]
-    if before.version is None or after.version is None:
-        return False
-    if after.object_id not in objects:
-        return False
-    return stale.saved <= before.version < after.version <= stale.now
-
-
-def is_stale(saved: SavedTensor, stale: Versions | None) -> bool:
-    """Say whether a saved tensor was written since, and has the version that torch names."""
-    return saved.state is SavedState.STALE and (stale is None or saved.saved_version == stale.saved)
-
-
-def of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
-    """Return the tensors of one shape."""
-    return [t for t in tensors if list(t.shape or ()) == shape]
-
-
-def mend_of_write(
-    failure: Failure, call: Call | None, node: Node | None, saved: list[Tensor]
-) -> str:
-    """Return what to write instead of a call that wrote in place."""
-    if call is None:
-        return say("mend.write_unseen")
-    if call.module:
-        return say("mend.write_by_module")
-    anew, code, maker = out_of_place(whole_code(call)), failure.code(call), failure.maker(node)
-    is_named = maker is not None and len(saved) == 1
-    is_lost = is_named and _is_seen_elsewhere(failure, call)
-    if anew and call.grad_mode and not is_lost:
-        return say("raised.write_anew", anew=Code(anew), code=code)
-    if maker is None or len(saved) != 1:
-        return say("mend.write_unseen")
-    return _mend_of_view(failure, call, saved[0]) or _mend_for_savers(
-        failure, call, maker, saved[0]
-    )
-
-
-def _is_seen_elsewhere(failure: Failure, call: Call) -> bool:
-    """Say whether what a call wrote is read later as a part of something else: a new tensor in its
-    place would not be in there."""
-    tensor = failure.graph.tensor
-    written = tensor[call.inputs[0]] if call.inputs else None
-    if written is None or written.base_id is None:
-        return False
-    later = (c for c in failure.facts.ordinary_calls if c.id > call.id and c is not failure.call)
-    read = (tensor[i] for reader in later for i in reader.inputs)
-    family = failure.family(written)
-    return any(failure.family(t) == family and t.object_id != written.object_id for t in read)
-
-
-def _mend_of_view(failure: Failure, call: Call, saved: Tensor) -> str:
-    """Say how a saved view is made of a copy, where a statement gives it its name and something
-    else was written than that view; "" for anything else."""
-    maker = failure.facts.first_maker.get(saved.object_id)
-    written = failure.graph.tensor[call.inputs[0]] if call.inputs else None
-    if maker is None or saved.base_id is None or written is None:
-        return ""
-    if written.object_id == saved.object_id or not maker.grad_mode:
-        return ""
-    statement = next((frame.code for frame in frames(maker)[:1]), "")
-    copy = copied_where_bound(statement, saved.code_name)
-    return say("raised.copied_view", anew=Code(copy), code=failure.written(maker)) if copy else ""
-
-
-def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -> str:
-    """Say what to write where nothing can be computed anew: by how many calls saved what is
-    written, and whether one of them made it."""
-    is_item = call.function == "__setitem__"
-    savers = savers_of(failure, saved) or [maker]
-    made_by_one = [one for one in savers if not _was_given(failure, one, saved)]
-    if len(savers) > 1 and made_by_one:
-        return _mend_for_all(failure, call, saved)
-    if made_by_one:
-        return say(
-            "raised.write_own_item" if is_item else "raised.write_own", code=failure.code(maker)
-        )
-    named = [failure.written(one) for one in savers] if savers[1:] else [failure.code(savers[0])]
-    return say(
-        "raised.write_input",
-        copied=_copied(failure, saved, savers),
-        codes=named,
-        n=len(savers),
-    )
-
-
-def _mend_for_all(failure: Failure, call: Call, saved: Tensor) -> str:
-    """Say what to write where several calls saved what is written, one of them as its own result:
-    a name of its own for a copy leaves all of them as they are."""
-    name, is_item = saved.code_name or "", call.function == "__setitem__"
-    is_named = all(part.isidentifier() for part in name.split("."))
-    if is_named and _mentions(code_of(call), name):
-        return say("raised.copy_above", name=Code(name), code=failure.code(call))
-    return say("raised.write_collected") if is_item else say("mend.write_unseen")
-
-
-def savers_of(failure: Failure, saved: Tensor) -> list[Call]:
-    """Return the calls behind this loss that saved a tensor and find it written since, one for each
-    line: a copy for one of them leaves the others as they are."""
-    met = failure.facts.reachable(failure.run.roots) if failure.run else set()
-    tensor, found = failure.graph.tensor, dict[object, Call]()
-    for node in (node for node in failure.graph.nodes if node.id in met):
-        stale = [
-            tensor[one.tensor_id]
-            for one in node.saved
-            if one.state is SavedState.STALE and one.tensor_id is not None
-        ]
-        maker = failure.maker(node)
-        if maker is not None and any(t.object_id == saved.object_id for t in stale):
-            found.setdefault(site_of(maker), maker)
-    return [*found.values()]
-
-
-def _was_given(failure: Failure, call: Call, saved: Tensor) -> bool:
-    """Say whether a call was given what it saved: of what it made itself no copy can be handed
-    in."""
-    return saved.object_id in {failure.graph.tensor[i].object_id for i in call.inputs}
-
-
-def _copied(failure: Failure, saved: Tensor, readers: list[Call]) -> str:
-    """Return what to write for a saved tensor where it goes in; what it is there, where those lines
-    do not call it by its name."""
-    name = failure.in_code(saved)
-    named = all(_mentions(code_of(call), name) for call in readers)
-    return Code(f"{name}.clone()") if named else say("raised.copy_of", name=failure.name(saved))
-
-
-def _mentions(code: str, name: str) -> bool:
-    """Say whether code reads a variable or an attribute by its name."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code) is not None

@@ -16,6 +16,7 @@ from gradviz.graph.records import (
     NodeKind,
     Tensor,
 )
+from gradviz.graph.redo import obstacles_after
 from gradviz.names.frames import frames, place_at
 from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
@@ -131,7 +132,8 @@ def cut_off(failure: Failure) -> Explanation | None:
     if failure.root is None or not cuts:
         return None
     checkpoints = [c for c in cuts if in_reentrant_checkpoint(c, failure.graph)]
-    cuts = _of_untrained(failure, _of_held(failure, cuts))
+    cuts = _of_held(failure, _enough_alone(failure, cuts))
+    cuts = _of_untrained(failure, cuts)
     blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
     calls = [failure.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
     wrapped = any(is_wrapped_result(c, failure.graph) for c in blamed)
@@ -157,6 +159,16 @@ def _of_held(failure: Failure, cuts: list[Cut]) -> list[Cut]:
     held, facts = set[int]().union(*failure.optimizers), failure.facts
     of_held = [c for c in cuts if held & {t.object_id for t in facts.leaves_reached(c.input_id)}]
     return of_held or cuts
+
+
+def _enough_alone(failure: Failure, cuts: list[Cut]) -> list[Cut]:
+    """Return the cuts of which each is enough to mend; all where none is: what is frozen under a
+    ``no_grad`` would not be tracked, either, if it required grad."""
+    if failure.root is None or len(cuts) < 2:
+        return cuts
+    roots = [failure.root.id]
+    enough = [c for c in cuts if not obstacles_after(c, failure.facts, roots)]
+    return enough or cuts
 
 
 def _of_untrained(failure: Failure, cuts: list[Cut]) -> list[Cut]:

@@ -8,15 +8,19 @@ from typing import Any
 
 import torch
 
+from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import Source, Tensor
+from gradviz.graph.records import Call, Source, Tensor
+from gradviz.names.frames import frames, place_at
 from gradviz.names.position import statement_of
+from gradviz.watch.identity import read
 from gradviz.why.code.in_place import statement_binding
 from gradviz.why.evidence import messages
 from gradviz.why.evidence.handed_on import KEEPING
-from gradviz.why.rules.errors.failure import Failure, call_at
+from gradviz.why.evidence.older import leaves_behind
+from gradviz.why.rules.errors.failure import LINE, Failure, call_at
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import Code
+from gradviz.words.speech import Code, say
 
 
 def results_handed(failure: Failure) -> Explanation | None:
@@ -74,6 +78,134 @@ def _made_leaf(failure: Failure, word: Any) -> tuple[Source, str] | None:
     if target.startswith("self."):
         return place, f"{target} = nn.Parameter({detached})"
     return place, f"{target} = {detached}.requires_grad_()"
+
+
+# --- results among a module's parameters, and results of calls ------------------------------------
+
+
+def results_in_module(failure: Failure) -> Explanation | None:
+    """Name the results that a module lists among its parameters, where the failing line hands over
+    ``module.parameters()``."""
+    line = failure.failed
+    for call in [] if line is None else line.nodes(ast.Call):
+        listed = _listed_parameters(failure, call)
+        results = [name for name, parameter in listed.items() if not parameter.is_leaf]
+        if results:
+            return _of_module(failure, call, listed, results)
+    return None
+
+
+def _listed_parameters(failure: Failure, call: ast.Call) -> dict[str, Any]:
+    """Return what a call of ``module.parameters()`` lists, by its name; nothing of another call."""
+    line, called = failure.failed, call.func
+    if line is None or not isinstance(called, ast.Attribute) or called.attr != "parameters":
+        return {}
+    module, word = line.value(called.value), ast.unparse(called.value)
+    if not issubclass(type(module), torch.nn.Module):
+        return {}
+    listed = read(lambda: dict(module.named_parameters())) or {}
+    return {f"{word}.{name}": parameter for name, parameter in listed.items()}
+
+
+def _of_module(
+    failure: Failure, call: ast.Call, listed: dict[str, Any], results: list[str]
+) -> Explanation:
+    """Tell of results among the parameters that a call lists: whether the leaves that they are
+    computed from are listed, too."""
+    makers = _calls_making(failure, [listed[name] for name in results])
+    nodes = [leaf for name in results for leaf in leaves_behind(listed[name])]
+    behind = [leaf for leaf in nodes if leaf is not None]
+    names = {id(parameter): name for name, parameter in listed.items()}
+    leaves = [names.get(id(leaf), "") for leaf in {id(leaf): leaf for leaf in behind}.values()]
+    code = ast.unparse(call)
+    return failure.answer(
+        Cause.NON_LEAF_IN_OPTIMIZER,
+        "in_module" if leaves and all(leaves) else "in_module_beside",
+        calls=[*makers, *failure.at_the_line],
+        more=(),
+        names=[Code(name) for name in results],
+        makers=[failure.written(maker) for maker in makers] or [say("raised.something")],
+        leaves=[Code(name) for name in leaves],
+        code=Code(code),
+        anew=Code(f"[p for p in {code} if p.is_leaf]"),
+    )
+
+
+def _calls_making(failure: Failure, results: list[Any]) -> list[Call]:
+    """Return the calls that made some living results, one for each line: the last that gave a
+    tensor of the shape and of the node of each."""
+    found = dict[object, Call]()
+    for result in results:
+        shape, node = tuple(result.shape), type(result.grad_fn).__name__
+        for call in reversed(failure.graph.calls):
+            made = [failure.graph.tensor[i] for i in call.outputs]
+            if any(_is_of_node(failure, t, node) and t.shape == shape for t in made):
+                found.setdefault(site_of(call), call)
+                break
+    return [*found.values()]
+
+
+def _is_of_node(failure: Failure, tensor: Tensor, name: str) -> bool:
+    """Say whether a tensor is a result of a node of some name."""
+    edge = tensor.gradient_edge
+    node = None if edge is None else failure.graph.node.get(edge.node_id)
+    return node is not None and node.name == name
+
+
+def result_of_call(failure: Failure) -> Explanation | None:
+    """Tell of what a call in the failing line returned, which an optimizer was to hold: of the leaf
+    behind it, where the program uses that elsewhere."""
+    line, ran = failure.failed, _calls_under(failure)
+    calls = [] if line is None else [*line.nodes(ast.Call)]
+    handed = [word for call in calls[:1] for word in _calls_handed(call)]
+    result = _last_result(failure, ran)
+    if len(handed) != 1 or result is None:
+        return None
+    kept = _leaves_used_elsewhere(failure, result, ran)
+    reading = [c for c in ran if any(failure.graph.tensor[i] in kept for i in c.inputs)]
+    code, maker = ast.unparse(handed[0]), place_at([*reading[:1], ran[-1]][0], 0)
+    return failure.answer(
+        Cause.NON_LEAF_IN_OPTIMIZER,
+        "returned" if reading else "returned_fresh",
+        calls=[*failure.at_the_line, maker],
+        also_at=[failure.facts.first_maker.get(t.object_id) for t in kept],
+        tensors=[result, *kept],
+        more=(),
+        code=Code(code),
+        leaves=[*map(failure.made_at, kept)],
+        maker=failure.words.at(maker, failure.code(maker, LINE)),
+        anew=Code(f"{code}.detach().requires_grad_()"),
+    )
+
+
+def _last_result(failure: Failure, calls: list[Call]) -> Tensor | None:
+    """Return the last tracked result of some calls."""
+    made = [failure.graph.tensor[i] for call in calls for i in call.outputs]
+    return next((t for t in reversed(made) if t.requires_grad and not t.is_leaf), None)
+
+
+def _leaves_used_elsewhere(failure: Failure, result: Tensor, calls: list[Call]) -> list[Tensor]:
+    """Return the leaves behind a result that other calls read, too."""
+    here, readers = {call.id for call in calls}, failure.facts.readers
+    leaves = failure.facts.leaves_reached(result.id)
+    return [t for t in leaves if any(c.id not in here for c in readers.get(t.object_id, ()))]
+
+
+def _calls_handed(call: ast.Call) -> list[ast.Call]:
+    """Return the calls whose results another call is given, alone or in lists and dicts."""
+    todo: list[Any] = list(call.args[:1])
+    for node in todo:  # which grows
+        if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
+            todo += ast.iter_child_nodes(node)
+    return [node for node in todo if isinstance(node, ast.Call)]
+
+
+def _calls_under(failure: Failure) -> list[Call]:
+    """Return the recorded calls that ran under the failing statement the last time."""
+    place = None if failure.failed is None else failure.failed.place
+    if place is None:
+        return []
+    return [c for c in failure.graph.calls if any(f[:2] == place[:2] for f in frames(c))]
 
 
 def results_like_parameters(failure: Failure) -> Explanation | None:

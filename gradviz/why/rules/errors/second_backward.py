@@ -23,7 +23,14 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.graph.training import line_of
-from gradviz.names.frames import frames, names_in, place_at, variables_of
+from gradviz.names.frames import (
+    frames,
+    keepers,
+    names_in,
+    place_at,
+    place_of_keeper,
+    variables_of,
+)
 from gradviz.why.evidence.handed_on import computed
 from gradviz.why.rules.errors.failure import LINE, Failure
 from gradviz.why.rules.many import pattern
@@ -40,30 +47,74 @@ def made_once(failure: Failure) -> Explanation | None:
     leaves = leaves_behind(failure, node, earlier)
     moved = written_between(failure, first)
     learning = objects(leaves) & moved
-    others = other_leaves(failure, node, leaves)
-    place = place_of_binding(failure, maker)
+    is_beside = bool(moved and not learning and other_leaves(failure, node, leaves))
+    place = place_of_binding(failure, maker, first)
+    form = _form_of_once(failure, found, leaves, place)
     makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
-    if leaves and all(is_without_name(failure, leaf, place) for leaf in leaves):
-        form = "once_result"
-    elif learning:
-        form = "once_learning"
-    elif not others:
-        form = "once_alone"
-    else:
-        form = "once" if moved else "once_unmoved"
+    besides = _made_once_besides(failure, found, place)
+    places = in_order([place, *(made.place for made in besides)])
+    told = _all_learning(leaves, besides, moved) if learning else leaves
     return failure.answer(
         Cause.SECOND_BACKWARD,
         form,
-        calls=[place, *makers] if others and moved and not learning else [place],
+        calls=[*places, *(makers if is_beside else [])],
         also_at=[first, failure.call],
-        tensors=leaves,
+        tensors=told,
         nodes=[node],
-        code=failure.code(place),
-        leaves=failure.names(leaves),
+        codes=[failure.code(call) for call in places],
+        leaves=failure.names(told),
         every=[pattern(failure.names(_never_moved(failure, earlier, moved) or leaves))],
         first=failure.written(first),
         name=node.name,
     )
+
+
+def _form_of_once(failure: Failure, found: Earlier, leaves: list[Tensor], place: Call) -> str:
+    """Tell what was computed once: by whether what it was computed from is updated, or something
+    else is."""
+    moved = written_between(failure, found.backward)
+    if leaves and all(is_without_name(failure, leaf, place) for leaf in leaves):
+        return "once_result"
+    if objects(leaves) & moved:
+        return "once_learning"
+    if not other_leaves(failure, found.node, leaves):
+        return "once_alone"
+    return "once" if moved else "once_unmoved"
+
+
+def _all_learning(leaves: list[Tensor], besides: list[MadeOnce], moved: set[int]) -> list[Tensor]:
+    """Return the leaves behind all that was computed once that have been updated since."""
+    every = [*leaves, *(leaf for made in besides for leaf in made.leaves)]
+    return [*{t.object_id: t for t in every if t.object_id in moved}.values()]
+
+
+def in_order(places: list[Call]) -> list[Call]:
+    """Return places in the order of their lines."""
+    return sorted(places, key=lambda call: call.source.line if call.source else 0)
+
+
+class MadeOnce(NamedTuple):
+    """A statement that computed something once, and the leaves that it was computed from."""
+
+    place: Call
+    leaves: list[Tensor]
+
+
+def _made_once_besides(failure: Failure, found: Earlier, place: Call) -> list[MadeOnce]:
+    """Return the other statements above the loop whose results this backward goes through and the
+    earlier one freed: with the first computed anew, it would raise there."""
+    facts, others = failure.facts, dict[object, MadeOnce]()
+    for tensor in failure.shared(found.run.ran):
+        maker = facts.maker.get(tensor.id)
+        if maker is None or maker.id > found.backward.id or failure.call is None:
+            continue
+        if failure.made_again(maker, found.backward, failure.call):
+            continue
+        other = place_of_binding(failure, maker, found.backward)
+        if line_of(other) != line_of(place):
+            leaves = [*facts.leaves_reached(tensor.id)]
+            others.setdefault(line_of(other), MadeOnce(other, leaves))
+    return [*others.values()]
 
 
 def _never_moved(failure: Failure, earlier: Backward, moved: set[int]) -> list[Tensor]:
@@ -75,33 +126,74 @@ def _never_moved(failure: Failure, earlier: Backward, moved: set[int]) -> list[T
 
 
 def kept_from_before(failure: Failure) -> Explanation | None:
-    """Tell of an attribute that a function computed for an earlier loss, and that it read again
-    for this one, without coming by the line that computes it: a cache."""
+    """Tell of what was computed for an earlier loss, under a line that ran again for this one, and
+    was kept in an attribute or an item: a cache."""
     if failure.freed is None or failure.call is None:
         return None
     node, run = failure.freed
-    first, maker = failure.graph.call[run.call_id], failure.maker(node)
-    if maker is None or maker.id > first.id or failure.made_again(maker, first, failure.call):
+    first = failure.graph.call[run.call_id]
+    makers = [
+        failure.maker(node),
+        *(failure.facts.maker.get(t.id) for t in failure.shared(run.ran)),
+    ]
+    found = [kept for maker in makers if (kept := _kept_of(failure, maker, first)) is not None]
+    if not found:
         return None
-    place = place_at(maker, 0)
-    kept = {name for name in names_in(code_of(place))[0] if name.startswith("self.")}
-    reader = _read_again(failure, maker, first, kept)
-    if reader is None:
+    kept = found[-1]
+    reader = _read_again(failure, kept.maker, first, kept.names)
+    if reader is None and not kept.is_called_again:
         return None
     return failure.answer(
         Cause.SECOND_BACKWARD,
-        "once_kept",
-        calls=[place],
+        "once_kept" if reader is not None else "once_kept_unread",
+        calls=list(dict.fromkeys([kept.place, kept.keeper])),
         also_at=[first, reader, failure.call],
         tensors=failure.shared(run.ran),
         nodes=[node],
-        kept=several(sorted(kept)),
-        code=failure.code(place, LINE),
-        place=failure.words.where(place),
+        kept=several(sorted(kept.names)),
+        code=failure.code(kept.place, LINE),
+        place=failure.words.where(kept.place),
         reader=failure.written(reader),
         first=failure.written(first),
         name=node.name,
     )
+
+
+class Kept(NamedTuple):
+    """What a call made, kept from one iteration to the next.
+
+    Attributes:
+        maker: the call.
+        place: its statement.
+        keeper: the statement that keeps it, often the same.
+        names: the attributes or items that hold it.
+        is_called_again: whether a line ran again under which it was made.
+    """
+
+    maker: Call
+    place: Call
+    keeper: Call
+    names: set[str]
+    is_called_again: bool
+
+
+def _kept_of(failure: Failure, maker: Call | None, first: Call) -> Kept | None:
+    """Return how what a call made is kept; None where it is kept in plain variables alone, or was
+    made anew since."""
+    if maker is None or maker.id > first.id or failure.call is None or not frames(maker):
+        return None
+    again, statement = ran_since(failure, first), frames(maker)[0]
+    if statement[:2] in again or failure.made_again(maker, first, failure.call):
+        return None
+    is_called_again = any(frame[:2] in again for frame in frames(maker))
+    place = place_at(maker, 0)
+    for frame, line, code in keepers(maker):
+        names = {n for n in names_in(code)[0] if "." in n or "[" in n}
+        if names and frame == statement:
+            is_own = code == frame.code
+            keeper = place if is_own else place_of_keeper(maker, frame, line, code)
+            return Kept(maker, place, keeper, names, is_called_again)
+    return None
 
 
 def _read_again(failure: Failure, maker: Call, first: Call, names: set[str]) -> Call | None:
@@ -147,26 +239,33 @@ def of_an_earlier_iteration(failure: Failure) -> Earlier | None:
     return Earlier(node, maker, run, first)
 
 
-def place_of_binding(failure: Failure, maker: Call) -> Call:
+def place_of_binding(failure: Failure, maker: Call, first: Call) -> Call:
     """Return the line that binds what a call made: its own, or the one that called the function
-    whose result it is; none under which the backward runs too."""
+    whose result it is; none under which the backward runs too, and none that ran again after an
+    earlier backward."""
     named = {n for t in failure.graph.tensors for n in (t.name, t.code_name) if n}
     around = frames(failure.call) if failure.call else ()
     scopes = {variables_of(frame) for frame in around}
+    again = ran_since(failure, first)
     for depth in reversed(range(len(frames(maker)))):
         frame = frames(maker)[depth]
         binds = named.intersection(names_in(frame.code)[0])
-        if variables_of(frame) in scopes and frame not in around and binds:
+        is_once = frame not in around and frame[:2] not in again
+        if variables_of(frame) in scopes and is_once and binds:
             return place_at(maker, depth)
-    return _only_before(failure, maker)
+    return _only_before(maker, again)
 
 
-def _only_before(failure: Failure, maker: Call) -> Call:
-    """Return the innermost statement under which a call ran and that did not run again since: a
-    helper may run in each iteration, too."""
-    between = failure.calls_between(maker, failure.call) if failure.call else []
-    met = {frame[:2] for call in between for frame in frames(call)}
-    depths = (d for d, frame in enumerate(frames(maker)) if frame[:2] not in met)
+def ran_since(failure: Failure, first: Call) -> set[tuple[str, int]]:
+    """Return the lines that ran between a call and the one that raised, by file."""
+    between = failure.calls_between(first, failure.call) if failure.call else []
+    return {frame[:2] for call in between for frame in frames(call)}
+
+
+def _only_before(maker: Call, again: Set[tuple[str, int]]) -> Call:
+    """Return the innermost statement under which a call ran and that did not run again: a helper
+    may run in each iteration, too."""
+    depths = (d for d, frame in enumerate(frames(maker)) if frame[:2] not in again)
     return place_at(maker, next(depths, 0)) if frames(maker) else maker
 
 

@@ -7,9 +7,11 @@ import ast
 import re
 from typing import Any
 
+from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
+    Cut,
     Node,
     NodeKind,
     Source,
@@ -57,12 +59,7 @@ def unused(failure: Failure) -> Tensor | None:
     index = number(failure.text, "index")
     if index is not None and index < len(wanted(failure)):
         return wanted(failure)[index]
-    reached = failure.facts.reachable(failure.run.roots if failure.run else ())
-    missed = [
-        t
-        for t in wanted(failure)
-        if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
-    ]
+    missed = _missed(failure)
     return missed[0] if len(missed) == 1 else None
 
 
@@ -91,27 +88,68 @@ def input_cut_off(failure: Failure) -> Explanation | None:
     tensor = unused(failure)
     if tensor is None:
         return None
-    root = failure.inputs[0]
-    behind = failure.facts.ancestors([root.id])
+    cut = _cut_before(failure, tensor)
+    if cut is None:
+        return None
+    root, besides = failure.inputs[0], _cut_besides(failure, tensor, cut)
+    return failure.answer(
+        Cause.UNUSED_INPUT,
+        "cut",
+        calls=[failure.graph.call[c.call_id] for c in (cut, *besides.values())],
+        tensors=[tensor, root],
+        cuts=(cut, *besides.values()),
+        name=name_of(failure, tensor),
+        root=failure.name(root),
+        reason=reason_of(cut),
+        mends=[
+            fix_of(cut, failure.graph, [root.id]),
+            *(_mend_besides(failure, name, other, cut) for name, other in besides.items()),
+        ],
+    )
+
+
+def _cut_before(failure: Failure, tensor: Tensor) -> Cut | None:
+    """Return the last cut between the output and an input; None where there is none."""
+    behind = failure.facts.ancestors([failure.inputs[0].id])
     cuts = [
         c
         for c in failure.graph.cuts
         if c.output_id in behind and tensor.id in failure.facts.ancestors([c.input_id])
     ]
-    if not cuts:
-        return None
-    cut = cuts[-1]
-    return failure.answer(
-        Cause.UNUSED_INPUT,
-        "cut",
-        calls=[failure.graph.call[cut.call_id]],
-        tensors=[tensor, root],
-        cuts=(cut,),
-        name=name_of(failure, tensor),
-        root=failure.name(root),
-        reason=reason_of(cut),
-        mend=fix_of(cut, failure.graph, [root.id]),
-    )
+    return cuts[-1] if cuts else None
+
+
+def _cut_besides(failure: Failure, tensor: Tensor, cut: Cut) -> dict[str, Cut]:
+    """Return the cuts at other lines before the other inputs that no path leads to, by the name of
+    the input: once the first is mended, these raise."""
+    call = failure.graph.call
+    found = {cut: ""}
+    for other in _missed(failure):
+        before = _cut_before(failure, other) if other.object_id != tensor.object_id else None
+        places = {site_of(call[c.call_id]) for c in found}
+        if before is not None and site_of(call[before.call_id]) not in places:
+            found[before] = name_of(failure, other)
+    return {name: c for c, name in found.items() if name}
+
+
+def _mend_besides(failure: Failure, name: str, other: Cut, first: Cut) -> str:
+    """Say what to write for one more input that is cut off."""
+    place = failure.written(failure.graph.call[other.call_id])
+    root = [failure.inputs[0].id]
+    mend, mend_first = (fix_of(c, failure.graph, root) for c in (other, first))
+    if mend == mend_first:
+        return say("raised.input_besides_alike", place=place, name=name)
+    return say("raised.input_besides", place=place, name=name, mend=mend)
+
+
+def _missed(failure: Failure) -> list[Tensor]:
+    """Return the inputs to which no path leads."""
+    reached = failure.facts.reachable(failure.run.roots if failure.run else ())
+    return [
+        t
+        for t in wanted(failure)
+        if t.requires_grad and not (t.gradient_edge and t.gradient_edge.node_id in reached)
+    ]
 
 
 def input_beside(failure: Failure) -> Explanation | None:
@@ -419,7 +457,15 @@ def input_of_another(failure: Failure) -> Explanation | None:
         root=failure.name(root),
         twin=failure.name(twin),
         values=tensor.values,
+        names=[name_of(failure, t) for t in _missed_uncut(failure, tensor)],
     )
+
+
+def _missed_uncut(failure: Failure, first: Tensor) -> list[Tensor]:
+    """Return the inputs to which no path leads and that no cut keeps off, the one first of which
+    torch's text tells."""
+    others = {t.object_id: t for t in _missed(failure) if _cut_before(failure, t) is None}
+    return [*{first.object_id: first, **others}.values()]
 
 
 def _in_memory_of(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | None:

@@ -14,7 +14,7 @@ from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is
-from gradviz.why.evidence.messages import asks_for_graph, plain, read_error
+from gradviz.why.evidence.messages import asks_for_graph, cause_of, plain, read_error
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import Spot, Starved, frames_of
@@ -40,6 +40,9 @@ UNTRACKED = "element 0 of tensors does not require grad"
 ARRIVED = ("arrived", "arrived_unseen", "fine", "fine_unseen")
 
 Prove = Callable[..., Iterator[Explanation]]  # as ``proven`` in ``why/answering/answer.py``
+
+# errors of optimizers that are made, which no recorded call raises
+_BY_CONSTRUCTORS = (Cause.NON_LEAF_IN_OPTIMIZER, Cause.NOT_A_PARAMETER)
 
 
 class Case(Losses):
@@ -84,6 +87,9 @@ class Case(Losses):
         elif event is not None:
             kind, text = event.error, event.message
             error = self.ended
+        elif self.ended is not None and cause_of(read_error(self.ended)[1]) in _BY_CONSTRUCTORS:
+            error = self.ended
+            kind, text = read_error(error)
         else:
             return None
         graph, parameters = self.where_it_raised(text)
@@ -129,7 +135,8 @@ class Case(Losses):
             # parameter did not raise.
             known = self.recording or self.asked_tensors
             return (self.graph if known else Graph()), parameters
-        if recorded_error(recording.graph, text) is not None:
+        is_of_constructor = self.ended is not None and cause_of(text) in _BY_CONSTRUCTORS
+        if is_of_constructor or recorded_error(recording.graph, text) is not None:
             # What was asked about besides is not of this recording, but the error is.
             own = [(n, p) for n, p in parameters if recording.find(p) is not None]
             return self.renamed(recording), own
