@@ -1082,6 +1082,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{it} is frozen now; it was not when {loss} was computed: its .grad is from then.",
         mend="{grad} = None, so that no optimizer uses it.",
     ),
+    (Cause.HEALTHY, "frozen_in_turns"): Answer(
+        verdict="{health}{it} does not require grad now; it did for its own loss, and a step used that gradient ({place}).",
+        why=NOT_CHECKED,
+    ),
     (Cause.HEALTHY, "done"): Answer(
         verdict="{health}{it} had a gradient; it was cleared after the step.",
         why=NOT_CHECKED,

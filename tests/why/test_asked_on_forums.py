@@ -189,6 +189,8 @@ FAULTS = {
         (
             ("- D(x).mean()", ""),  # a probe: it judges nothing else
             ("fake.detach()", "torch.rand(16, 4)"),
+            # frozen meanwhile: a gradient goes through it all the same
+            ("score = fake", "D.requires_grad_(False); score = D(fake); D.requires_grad_(True)"),
         ),
     ),
     "shuffled apart": Fault(

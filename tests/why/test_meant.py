@@ -438,3 +438,34 @@ def test_a_part_of_an_earlier_loss_has_no_result_that_nobody_reads() -> None:
     answer = gv.explain(net[0].weight, loss, recording=recording)
     assert answer.form == "in_earlier_loss"
     assert "on which backward was called before" in answer.why
+
+
+IN_TURNS = """
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+steps = {id(m): torch.optim.SGD(m.parameters(), lr=0.1) for m in (actor, critic)}
+actor.requires_grad_(False)
+critic.requires_grad_(False)
+x = torch.randn(8, 3)
+for _ in range(2):
+    for model, loss_of in ((actor, lambda: -critic(actor(x)).mean()),
+                           (critic, lambda: critic(actor(x)).pow(2).mean())):
+        model.requires_grad_(True)
+        loss = loss_of()
+        steps[id(model)].zero_grad()
+        loss.backward()
+        steps[id(model)].step()
+        model.requires_grad_(False)
+"""
+
+
+def test_what_is_switched_on_for_its_own_step_is_not_told_to_be_frozen() -> None:
+    answer = told(IN_TURNS)
+    assert answer.cause == "healthy"
+    assert "frozen" not in str(answer)
+    assert "4 of 4 trainable parameters have a gradient" in str(answer)
+
+
+def test_what_is_frozen_after_its_training_is_told_to_be() -> None:
+    frozen = "net.side.requires_grad_(False); optimizer.zero_grad()"
+    answer = told(BESIDE.format(out="self.head(h) + self.side(h)", look=frozen))
+    assert "net.side.{weight,bias}: frozen" in str(answer)

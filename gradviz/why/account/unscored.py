@@ -46,7 +46,9 @@ def unscored(facts: Facts, words: Words) -> Iterator[Remark]:
     if judged is None:
         return
     own = [i for i in facts.losses if not judged.maker.isdisjoint(_leaves(facts, i))]
-    if not own or any(not judged.judge.isdisjoint(_leaves(facts, i)) for i in own):
+    states = {t.id for leaf in judged.judge for t in facts.states[leaf]}
+    # of a judge that is frozen meanwhile no leaf is reached, and a gradient goes through it
+    if not own or not states.isdisjoint(facts.ancestors(own)):
         return
     tracked = Summands(Flow(facts.graph, [own[-1]])).tracked
     parts = [call for i in tracked if (call := facts.maker.get(i)) is not None]

@@ -219,6 +219,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, about_an_input.unknown),
     # --- one tensor has a gradient ----------------------------------------------------------------
     Rule(GRADIENT, UNREADABLE, has_gradient.unreadable),
+    Rule(GRADIENT, HERE, has_gradient.frozen_in_turns, frozen_or_never_tracked.not_tracked),
     Rule(GRADIENT, HERE, has_gradient.leftover, frozen_or_never_tracked.not_tracked),
     Rule(GRADIENT, ZERO, has_gradient.used_then_zeroed, has_gradient.emptied),
     Rule(GRADIENT, ZERO, Gradients.zeroed, has_gradient.emptied),

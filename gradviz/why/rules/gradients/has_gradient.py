@@ -26,6 +26,33 @@ def leftover(gradients: Gradients, asked: Asked) -> Explanation:
     return gradients.answer(asked, Cause.FROZEN, "frozen_now", loss=filling)
 
 
+def frozen_in_turns(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that a step used the gradient, of what is switched on for its own loss and off again, as
+    the networks of a GAN are."""
+    if not gradients.is_moved(asked) or not _was_switched_on(gradients, asked):
+        return None
+    object_id = gradients.states(asked)[-1].object_id
+    backward = gradients.training.sums_used[object_id][-1].added[-1].call
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "frozen_in_turns",
+        calls=[backward],
+        checked=("never_tracked",),
+        place=gradients.words.where(backward),
+    )
+
+
+def _was_switched_on(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether recorded code let it require grad, where it did not before."""
+    tensor = gradients.graph.tensor
+    writes = gradients.facts.writes_by_object.get(gradients.states(asked)[-1].object_id, ())
+    return any(
+        tensor[e.before_id].requires_grad is False and tensor[e.after_id].requires_grad
+        for e in writes
+    )
+
+
 def emptied(gradients: Gradients, asked: Asked) -> bool:
     """Say whether a call cleared its .grad, where there was something else than zeros, and no
     backward filled it since."""

@@ -40,10 +40,12 @@ def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
 
 
 def _by_switch(case: Case) -> dict[tuple[bool, str], list[str]]:
-    """Return the names of what was asked about, by its flag and where that was last set."""
+    """Return the names of what was asked about, by its flag and where that was last set; nothing
+    of what is switched on and off in turns, as its own step comes."""
     groups: dict[tuple[bool, str], list[str]] = {}
     words = case.words
-    for asked in case.targets_asked:
+    in_turns = {a.tensor_id for a, told in case.told if told.form == "frozen_in_turns"}
+    for asked in (a for a in case.targets_asked if a.tensor_id not in in_turns):
         call = switched_by(case, asked.tensor_id)
         if call is not None:
             key = asked.requires_grad, words.where(call)
