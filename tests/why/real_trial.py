@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from test_real_truth import ASKED, HERE, Question, cells, questions
+from test_real_truth import ASKED, HERE, UNASKED, Question, cells, questions
 from trial_table import no_longer_right
 
 WAYS = ("pasted", "last", "script")
@@ -208,7 +208,7 @@ def report(question: Question, answers: dict[str, Told]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", choices=[*ASKED, "healthy"])
+    parser.add_argument("folder", choices=[*ASKED, *UNASKED, "healthy"])
     parser.add_argument("only", nargs="*", help="ids of questions")
     parser.add_argument("--way", choices=WAYS, default="pasted")
     parser.add_argument("--json", help="a file for the answers, by id of the question")

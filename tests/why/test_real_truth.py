@@ -122,7 +122,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind13",)  # no answers stand beside it yet
+UNASKED = ("real_blind13", "real_blind13/healthy")  # no answers stand beside them yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -132,8 +132,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-(BLIND13,) = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *BLIND13]
+BLIND13, HEALTHY13 = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND13, *HEALTHY13]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -240,6 +240,7 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert Counter(question.kind for question in BLIND12) == {"silent": 26, "raises": 14}
     assert len(HEALTHY12) >= 30
     assert Counter(question.kind for question in BLIND13) == {"silent": 26, "raises": 14}
+    assert len(HEALTHY13) >= 30
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -247,7 +248,7 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
     late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10, *HEALTHY11, *HEALTHY12)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt, *HEALTHY13)
     assert {question.kind for question in healthy} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
     # half of HEALTHY9: they take no part in the shares
