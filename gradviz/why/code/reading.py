@@ -163,6 +163,20 @@ def with_parts(names: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def parts_held(owner: Any) -> list[Any]:
+    """Return what an object of the program's own class holds of modules, optimizers, trained leaves
+    and states; nothing of any other object.
+
+    Example:
+        >>> agent = types.SimpleNamespace(net=torch.nn.Linear(2, 1), size=2)
+        >>> parts_held(agent), parts_held(2.0)
+        ([Linear(in_features=2, out_features=1, bias=True)], [])
+    """
+    if not _is_plain(owner):
+        return []
+    return [value for _, value in _parts(owner) if _is_asked_about(value)]
+
+
 def is_state(value: Any) -> bool:
     """Say whether it is what ``state_dict()`` gives: plain tensors by name.
 

@@ -23,7 +23,7 @@ from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
 from gradviz.watch.identity import read
 from gradviz.watch.recorded import Recorded
-from gradviz.why.code.reading import is_trained_leaf
+from gradviz.why.code.reading import is_trained_leaf, parts_held
 from gradviz.why.evidence.older import cut_off_before
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.shown.explanation import Explanation, worded
@@ -130,12 +130,15 @@ class Subjects:
             for key, value in parts:
                 if value is not None:
                     self.take(value, key, depth - 1)
+        elif depth and (held := parts_held(subject)):
+            for value in held:
+                self.take(value, "", depth - 1)
         else:
             check(
                 "explain()",
                 subject,
                 KINDS,
-                "tensors, modules, optimizers, and collections of them",
+                "tensors, modules, optimizers, and collections of them or objects that hold them",
                 none=True,
             )
 
