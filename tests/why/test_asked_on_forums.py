@@ -194,7 +194,7 @@ FAULTS = {
         ),
     ),
     "shuffled apart": Fault(
-        "no prediction meets the target of its row",
+        "meets the target of its row by chance only",
         "a, b = x[one]",
         SHUFFLED,
         ("y[other]", "y[one]"),

@@ -1283,3 +1283,192 @@ def test_a_result_in_an_optimizer_is_asked_about_without_a_warning() -> None:
         loss = made.sum()
         loss.backward()
     assert str(rec.explain(opt, loss))
+
+
+# --- what is meant, beside what is told on its condition -------------------------------------------
+
+LOADED_BY_A_FUNCTION = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 4), nn.Linear(4, 2)
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+def load(model, state):
+    model.load_state_dict(state, strict=False)
+net, state = Net(), Net().state_dict()
+load(net, state)
+model = net.head
+net(torch.randn(8, 3)).pow(2).mean().backward()
+"""
+LOADED_THEN_CHANGED = """
+net, state = nn.Linear(3, 4), nn.Linear(3, 4).state_dict()
+net.load_state_dict(state, strict=False)
+{change}
+net(torch.randn(8, 3)).pow(2).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'state = {"module." + k: v for k, v in state.items()}',
+        'state["old"] = torch.ones(1)\nfor k in net.state_dict(): state.pop(k)',
+        "net = nn.Sequential(net)",
+    ],
+)
+def test_what_was_loaded_is_not_judged_by_what_became_of_it(change: str) -> None:
+    program = LOADED_THEN_CHANGED.format(change=change)
+    assert "loads nothing" not in one_line(asked(program))
+
+
+def test_names_of_a_function_are_not_those_of_the_file() -> None:
+    assert "loads nothing" not in one_line(asked(LOADED_BY_A_FUNCTION))
+
+
+MADE_ALIKE = """
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin, self.by = nn.Linear(4, 2), 1.0
+    def forward(self, x):
+        y = self.lin(x) / self.by
+        return y
+net, parts = Scaled(), torch.randn(5, 16, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def both(i=0):
+    one = net(parts[i])
+    {between}
+    other = net(parts[i])
+    return ((one - other).exp() * parts[0, :, :2]).mean() + one.sum()
+for _ in range(3):
+    loss = both()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("between", ["i = 1", "i += 1", "net.by = 2.0", "net.eval()"])
+def test_what_is_written_alike_may_be_another(between: str) -> None:
+    assert "computed alike" in one_line(asked(MADE_ALIKE.format(between="pass")))
+    assert "computed alike" not in one_line(asked(MADE_ALIKE.format(between=between)))
+
+
+CLASSES = """
+net = nn.Linear(3, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    x, y = torch.randn(32, 3), torch.randint(0, 4, (32,))
+    loss = F.cross_entropy(net(x), y, ignore_index=0) {besides}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_what_one_loss_leaves_out_and_another_counts_is_learnt() -> None:
+    assert "leaves out the targets" in one_line(asked(CLASSES.format(besides="")))
+    besides = "+ F.cross_entropy(net(x), y)"
+    assert "leaves out the targets" not in one_line(asked(CLASSES.format(besides=besides)))
+
+
+EXPONENTIAL = """
+net, x = nn.Linear(4, 4), torch.randn(16, 4)
+opt = torch.optim.Adam(net.parameters(), lr=0.05)
+for _ in range(40):
+    loss = -torch.exp({of})
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_an_exponential_of_minus_a_square_has_an_end() -> None:
+    assert "has no end" in one_line(asked(EXPONENTIAL.format(of="net(x).mean()")))
+    for of in ("-(net(x) - x).pow(2).mean()", "net(x).clamp(max=1).mean()", "net(x).tanh().mean()"):
+        assert "has no end" not in one_line(asked(EXPONENTIAL.format(of=of)))
+
+
+ORDERS = """
+a, b, net = torch.randn(20, 4), torch.randn(20, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(3):
+    {seed}
+    one = net(a[torch.randperm(20)])
+    {seed}
+    other = b[torch.randperm(20)]
+    loss = {loss}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "loss"),
+    [
+        ("torch.manual_seed(epoch)", "F.mse_loss(one, other)"),
+        ("pass", "F.mse_loss(one.mean(0), other.mean(0))"),
+        ("pass", "F.mse_loss(one.sort(0).values, other.sort(0).values)"),
+    ],
+)
+def test_orders_that_are_one_or_do_not_matter_are_not_apart(seed: str, loss: str) -> None:
+    apart = ORDERS.format(seed="pass", loss="F.mse_loss(one, other)")
+    assert "two different orders" in one_line(asked(apart))
+    assert "two different orders" not in one_line(asked(ORDERS.format(seed=seed, loss=loss)))
+
+
+JUDGED = """
+maker, judge, other = nn.Linear(2, 3), nn.Linear(3, 1), {other}
+opt = torch.optim.Adam([*maker.parameters(), *other.parameters()])
+opt_of_judge = torch.optim.Adam(judge.parameters())
+for _ in range(3):
+    z, real = torch.randn(8, 2), torch.randn(8, 3)
+    made = maker(z)
+    judged = F.softplus(-judge(real)).mean() + F.softplus(judge(made.detach())).mean()
+    opt_of_judge.zero_grad()
+    judged.backward()
+    opt_of_judge.step()
+    loss = {loss}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "copy.deepcopy(judge).requires_grad_(False)(made).mean()",
+        "F.mse_loss(other(made), z)",  # an encoder, and what is learnt of its features
+    ],
+)
+def test_what_asks_a_copy_or_learns_by_another_is_not_unscored(loss: str) -> None:
+    alone = JUDGED.format(other="nn.Identity()", loss="made.pow(2).mean()")
+    assert "does not go through judge" in one_line(asked(alone))
+    program = JUDGED.format(other="nn.Linear(3, 2)", loss=loss)
+    assert "does not go through judge" not in one_line(asked(program))
+
+
+IN_BOTH_MODES = """
+net, x = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)), torch.randn(16, 4)
+opt = torch.optim.Adam(net.parameters())
+for _ in range({n}):
+    net.train()
+    one = net(x)
+    net.eval()
+    other = net(x)
+    {after}
+    loss = (one - other).pow(2).mean() + one.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_model_that_is_switched_back_is_not_left_in_evaluation(n: int) -> None:
+    left = IN_BOTH_MODES.format(n=n, after="pass")
+    assert asked(left).cause == "eval_mode"
+    assert asked(left.replace("pass", "net.train()")).cause != "eval_mode"

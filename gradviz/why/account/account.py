@@ -136,7 +136,7 @@ def with_itself(case: Case, found: Explanation) -> Explanation | None:
     normalised by itself, is drawn at random, or a cell is given no state: that is why, and what
     mends it."""
     told = [
-        *compared_alike(case.facts, case.words),
+        *_compared_alike(case),
         *norm_of_one(case.facts, case.words),
         *draws(case.facts, case.words, case.statements),
         *cells_without_state(case),
@@ -225,7 +225,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from class_left_out(case, _loss_domains(case).values_of)
     yield from layers_again(case.facts, words)
     yield from unscored(case.facts, words)
-    yield from shuffled_apart(case.facts, words)
+    yield from shuffled_apart(case.facts, words, case.statements)
     yield from one_in_a_list(case)
     yield from listed_twice(case)
     yield from unregistered(case)
@@ -235,7 +235,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from spread_predictions(case.facts, words)
-    yield from compared_alike(case.facts, words)
+    yield from _compared_alike(case)
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
     yield from own_targets(case.facts, words, _loss_domains(case).are_equal)
@@ -278,6 +278,12 @@ def _weightless(case: Case) -> set[str]:
 def _domains(case: Case) -> Iterator[Remark]:
     """Yield the losses that were given what they are not made for."""
     return _loss_domains(case).remarks()
+
+
+def _compared_alike(case: Case) -> Iterator[Remark]:
+    """Yield the values that are compared with themselves."""
+    differ = _loss_domains(case).are_known_to_differ
+    return compared_alike(case.facts, case.words, case.statements, differ)
 
 
 def _loss_domains(case: Case) -> LossDomains:

@@ -22,7 +22,8 @@ _MOST = 0.05  # the share of the targets from which on it is no mark at the edge
 
 def class_left_out(case: Case, values_of: Callable[[int], torch.Tensor | None]) -> Iterator[Remark]:
     """Tell of the last loss whose ``ignore_index`` is one of its classes, and the target of a good
-    part of the samples. Where tokens are looked up it is that of the padding.
+    part of the samples; nothing where another loss of classes may count these. Where tokens are
+    looked up it is that of the padding.
 
     Args:
         case: what is asked about.
@@ -30,7 +31,10 @@ def class_left_out(case: Case, values_of: Callable[[int], torch.Tensor | None]) 
     """
     if any(call.function == "embedding" for call in case.facts.ordinary_calls):
         return
-    for place, index, function in _ignoring(case):
+    every = [*_ignoring(case)]
+    if len(every) < len([*_class_losses(case)]):
+        return  # another loss may count what this one leaves out
+    for place, index, function in every:
         calls = [c for c in case.facts.ordinary_calls if c.function == function and c.inputs]
         counted = None if not calls else _share(case, calls[-1], index, values_of)
         if counted is not None and counted[0] >= _MOST * counted[1] and counted[0] < counted[1]:
@@ -50,13 +54,21 @@ def class_left_out(case: Case, values_of: Callable[[int], torch.Tensor | None]) 
 def _ignoring(case: Case) -> Iterator[tuple[Source, int, str]]:
     """Yield where the code makes a loss that leaves out an index of 0 or more, with that index, and
     the function that the loss calls."""
+    for file, node, function in _class_losses(case):
+        for given in (k.value for k in node.keywords if k.arg == "ignore_index"):
+            is_index = isinstance(given, ast.Constant) and type(given.value) is int
+            if is_index and given.value >= 0:
+                yield source_of(file, node), given.value, function
+
+
+def _class_losses(case: Case) -> Iterator[tuple[Any, Any, str]]:
+    """Yield the calls that make, or are, a loss of classes, each with its file and the function
+    that the loss calls."""
     for file, node in case.statements.nodes(ast.Call):
         name = callee_of(node.func) or ""
         function = _LOSSES.get(name, name)
-        for given in (k.value for k in node.keywords if k.arg == "ignore_index"):
-            is_index = isinstance(given, ast.Constant) and type(given.value) is int
-            if function in _LOSSES.values() and is_index and given.value >= 0:
-                yield source_of(file, node), given.value, function
+        if function in _LOSSES.values():
+            yield file, node, function
 
 
 def _share(

@@ -34,6 +34,8 @@ _NOT_NEGATIVE = {
 _NEGATES = {"neg", "negative", "__neg__"}
 _EXPONENTIALS = {"exp", "expm1", "cosh"}
 _SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
+_LAYERS = {"linear", "conv1d", "conv2d", "conv3d", "matmul", "mm", "addmm"}
+_PARTS = {"chunk", "split", "__getitem__", "unbind", "flatten", "add", "sub", "neg"}
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -141,7 +143,8 @@ def _without_lower_end(
 ) -> Iterator[Remark]:
     """Tell of a loss in which an exponential stands with a minus: it falls without end as that
     grows."""
-    call = next(_exponentials_taken_away(facts, row.calls[0].inputs[0]), None)
+    taken_away = _exponentials_taken_away(facts, row.calls[0].inputs[0])
+    call = next((c for c in taken_away if _has_no_end(facts, c.inputs[0])), None)
     if call is not None:
         told = {**fields, "code": words.at(call), "function": plain_name(call.function)}
         yield Remark(Weight.WEIGHTY, "minus_an_exponential", told, (call, row.calls[-1]))
@@ -168,6 +171,19 @@ def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:
             todo += [(i, sign if function == "add" else -sign) for i in call.inputs[1:2]]
         elif function in PRODUCTS | {"div"} and len(call.inputs) == 1:
             todo += [(call.inputs[0], sign * s) for s in _sign_of_factor(facts, call)]
+
+
+def _has_no_end(facts: Facts, tensor_id: int) -> bool:
+    """Say whether a value is a leaf's, or a layer's that only multiplies and adds, times numbers:
+    of minus a square, or of what was clamped, an exponential has an end."""
+    while (call := facts.maker.get(tensor_id)) is not None and call.inputs:
+        function = plain_name(call.function)
+        if function in _LAYERS:
+            return True
+        if function not in LINEAR | _PARTS or len(call.inputs) > 1:
+            return False
+        tensor_id = call.inputs[0]
+    return facts.graph.tensor[tensor_id].requires_grad is True
 
 
 def _sign_of_factor(facts: Facts, call: Call) -> list[int]:

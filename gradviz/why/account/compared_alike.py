@@ -3,35 +3,44 @@ is learnt from them. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Call
+from gradviz.graph.records import Call, Frame
 from gradviz.graph.training import line_of
 from gradviz.names.frames import frames
+from gradviz.names.statements import Statements
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.code.still import may_differ_between
 from gradviz.why.evidence.alike import Ways
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.words.words import Words
 
 # what compares its first two inputs
 _COMPARE = ELEMENTWISE_LOSSES | {"triplet_margin_loss", "pairwise_distance", "cosine_similarity"}
+Differ = Callable[[int, int], bool]
 
 
-def compared_alike(facts: Facts, words: Words) -> Iterator[Remark]:
+def compared_alike(
+    facts: Facts, words: Words, statements: Statements, are_known_to_differ: Differ
+) -> Iterator[Remark]:
     """Tell of each line on the way to a loss that takes a tracked value from itself, or compares
     two results of the same network and the same input.
 
     Args:
         facts: of the recording.
         words: what tensors and calls are called.
+        statements: the code that ran.
+        are_known_to_differ: says of two states whether they are known to hold other numbers.
     """
     ways = Ways(facts, surely=True)
     for call in _last_of_each_line(facts):
         one, other = call.inputs[:2]
         key = _alike(facts, ways, call)
-        if key is None:
+        if key is None or are_known_to_differ(one, other):
+            continue
+        if key == "difference_of_alike" and not _is_surely_alike(facts, statements, one, other):
             continue
         fields = {
             "call": words.at(call),
@@ -76,6 +85,20 @@ def _are_written_alike(facts: Facts, one: int, other: int) -> bool:
     codes = [_written(facts, i) for i in (one, other)]
     ways = Ways(facts, surely=True, any_call=True)
     return "" not in codes and codes[0] == codes[1] and ways.of(one) == ways.of(other)
+
+
+def _is_surely_alike(facts: Facts, statements: Statements, one: int, other: int) -> bool:
+    """Say whether nothing is written between two statements that say the same that may change what
+    they compute: a number that an index names, a mode, an attribute that a forward reads."""
+    ran = [frames(facts.maker[i])[::-1] for i in (one, other)]
+    pairs = zip(*ran, strict=False)
+    apart = next((pair for pair in pairs if _line(pair[0]) != _line(pair[1])), None)
+    return apart is not None and not may_differ_between(statements, *apart)
+
+
+def _line(frame: Frame) -> tuple[str, int]:
+    """Return where a statement stands."""
+    return frame.file, frame.line
 
 
 def _written(facts: Facts, tensor_id: int) -> str:

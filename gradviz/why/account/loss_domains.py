@@ -180,6 +180,11 @@ class LossDomains:
         first, second = self.values_of(one), self.values_of(other)
         return first is not None and second is not None and torch.equal(first, second)
 
+    def are_known_to_differ(self, one: int, other: int) -> bool:
+        """Say whether two tensors are alive, and held other numbers in two states."""
+        first, second = self.values_of(one), self.values_of(other)
+        return first is not None and second is not None and not torch.equal(first, second)
+
     @cached_property
     def _living(self) -> dict[int, torch.Tensor]:
         """The living tensors, by object id."""

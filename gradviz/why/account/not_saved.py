@@ -12,6 +12,7 @@ import torch
 
 from gradviz.watch.identity import read
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.code.still import names_the_same
 from gradviz.why.question.failing import Spot, parts_of_module
 from gradviz.why.rules.many import pattern
 
@@ -28,7 +29,8 @@ def not_saved(case: Case) -> Iterator[Remark]:
         owner = ast.unparse(node.func.value)  # type: ignore[attr-defined]
         loaded = by_name.get(owner)
         twins = [m for m in case.known_modules if type(m) is type(loaded) and m is not loaded]
-        if loaded is None or len(twins) != 1:
+        is_meant = names_the_same(case.statements, node.func.value)  # type: ignore[attr-defined]
+        if loaded is None or len(twins) != 1 or not is_meant:
             continue
         other = case.called.get(id(twins[0])) or type(loaded).__name__
         differing = _differing(_plain(owner, loaded), _plain(other, twins[0]))

@@ -12,6 +12,7 @@ import torch
 from gradviz.watch.identity import read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.reading import value_of
+from gradviz.why.code.still import names_the_same
 from gradviz.words.speech import Code, say
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def nothing_loaded(case: Case) -> Iterator[Remark]:
     the model's names, where the statement does not look at what the call returns."""
     for place, node in case.statements.calls("load_state_dict"):
         model, state = value_of(node.func.value, case.names), _given(case, node)  # type: ignore[attr-defined]
+        if not _mean_the_same(case, node):
+            continue
         if not _is_lenient(node) or not isinstance(getattr(node, "parent", None), ast.Expr):
             continue
         names = _names_of(model)
@@ -37,6 +40,12 @@ def nothing_loaded(case: Case) -> Iterator[Remark]:
             "mend": _mend(ast.unparse(node.args[0]), names, state),
         }
         yield Remark(Weight.IN_VAIN, "nothing_loaded", fields, statements=(place,))
+
+
+def _mean_the_same(case: Case, node: ast.Call) -> bool:
+    """Say whether the model and the mapping of a call are known as they were there."""
+    words = [node.func.value, *node.args[:1]]  # type: ignore[attr-defined]
+    return all(names_the_same(case.statements, word) for word in words)
 
 
 def _given(case: Case, node: ast.Call) -> dict[str, Any]:

@@ -46,9 +46,7 @@ def unscored(facts: Facts, words: Words) -> Iterator[Remark]:
     if judged is None:
         return
     own = [i for i in facts.losses if not judged.maker.isdisjoint(_leaves(facts, i))]
-    states = {t.id for leaf in judged.judge for t in facts.states[leaf]}
-    # of a judge that is frozen meanwhile no leaf is reached, and a gradient goes through it
-    if not own or not states.isdisjoint(facts.ancestors(own)):
+    if not own or _asks_a_judge(facts, judged, own):
         return
     tracked = Summands(Flow(facts.graph, [own[-1]])).tracked
     parts = [call for i in tracked if (call := facts.maker.get(i)) is not None]
@@ -62,6 +60,24 @@ def unscored(facts: Facts, words: Words) -> Iterator[Remark]:
     places = tuple(Source(f.file, f.line, f.code) for call in parts for f in frames(call))
     calls = (*parts, judged.cut)
     yield Remark(Weight.WEIGHTY, "unscored", fields, calls, statements=places)
+
+
+def _asks_a_judge(facts: Facts, judged: Judged, losses: list[int]) -> bool:
+    """Say whether losses go through a judge or a copy of it, or train others as well: what learns
+    by way of others, as an encoder by its decoder, is judged by them."""
+    if any(not _leaves(facts, i) <= judged.maker for i in losses):
+        return True
+    # of a judge that is frozen meanwhile no leaf is reached, and a gradient goes through it
+    states = {t.id for leaf in judged.judge for t in facts.states[leaf]}
+    return bool(states & facts.ancestors(losses)) or _asks_a_copy(facts, judged, losses)
+
+
+def _asks_a_copy(facts: Facts, judged: Judged, losses: list[int]) -> bool:
+    """Say whether losses were computed with tensors of the sizes that a judge has: a copy of it."""
+    behind, own = facts.ancestors(losses), judged.judge | judged.maker
+    given = (facts.graph.tensor[i] for i in behind if i not in facts.maker)
+    sizes = {str(t.shape) for t in given if t.object_id not in own}
+    return {str(facts.states[leaf][0].shape) for leaf in judged.judge} <= sizes
 
 
 def _every_judged(facts: Facts) -> Iterator[Judged]:

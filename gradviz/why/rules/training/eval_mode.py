@@ -56,14 +56,15 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
 
 def left_in_eval(asked: Silent) -> Explanation | None:
     """Tell of a model that was trained in train mode, then ran in eval mode, and stayed there while
-    further forwards of the same line were trained."""
+    further forwards of the same line were trained; nothing of one that is in train mode by now."""
     trained = _trained_calls(asked)
     for root in asked.graph.modules:
         calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
         since = 1 + max((at for at, c in enumerate(calls) if c.training), default=-1)
         layers = _modal_in_eval(asked, root)
         nth = next((at for at, c in enumerate(calls[since:], since + 1) if c.id in trained), None)
-        if layers and nth and any(c.id in trained and c.training for c in calls):
+        was_trained = any(c.id in trained and c.training for c in calls)
+        if layers and nth and was_trained and not _is_switched_back(asked, root):
             return asked.answer(
                 Cause.EVAL_MODE,
                 "left",
@@ -74,6 +75,16 @@ def left_in_eval(asked: Silent) -> Explanation | None:
                 nth=nth,
             )
     return None
+
+
+def _is_switched_back(asked: Silent, root: Module) -> bool:
+    """Say whether a known module with the parameters of one that ran is in train mode."""
+    own = {p.object_id for p in root.parameters}
+    return any(
+        module.training
+        for module in asked.modules.values()
+        if own and own == {asked.object_of(p) for p in module.parameters()}
+    )
 
 
 def parts_in_eval(asked: Silent) -> Iterator[PartInEval]:
