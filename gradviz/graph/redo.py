@@ -32,10 +32,12 @@ _COMPARING = frozenset(
     """gt ge lt le eq ne __gt__ __ge__ __lt__ __le__ __eq__ __ne__ greater greater_equal less
     less_equal not_equal isclose isnan isinf isfinite signbit""".split()
 )
-_LOGICAL = frozenset(
-    """logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor
-    bitwise_not __and__ __or__ __xor__ __invert__ all any""".split()
+# they take no floats
+OF_BITS = frozenset(
+    """bitwise_and bitwise_or bitwise_xor bitwise_not __and__ __or__ __xor__
+    __invert__""".split()
 )
+_LOGICAL = OF_BITS | frozenset("logical_and logical_or logical_xor logical_not all any".split())
 _COUNTING = frozenset("argmax argmin argsort nonzero count_nonzero bincount one_hot".split())
 _ALWAYS_DISCRETE = _CASTS | _COMPARING | _LOGICAL | _COUNTING
 _OFF = (CutReason.NO_GRAD, CutReason.NO_GRAD_WRITE, CutReason.INFERENCE_MODE)
@@ -102,6 +104,28 @@ def obstacles_alike(
                 obstacle = Obstacle(call, reason)
                 alike.setdefault(key_of(obstacle), obstacle)
     return [obstacle for key, obstacle in alike.items() if key not in known]
+
+
+def refusing(cut: Cut, facts: Facts, losses: Iterable[int] = ()) -> list[Call]:
+    """Return the calls on the ways to the losses that raise when they are given floats in the place
+    of the truth values that a cut gave on: ``mask & other``.
+
+    Args:
+        cut: what is mended.
+        facts: of the graph of a recording.
+        losses: ids of tensors; left out, those that backwards were called on.
+    """
+    made = facts.graph.tensor.get(cut.output_id)
+    if made is None or not (made.dtype or "").startswith(DISCRETE):
+        return []
+    behind, found = facts.ancestors({*losses} or {*facts.losses}), _walked(cut, facts)
+    return [
+        call
+        for call in _later(cut, facts)
+        if call.function in OF_BITS
+        and any(i in found for i in facts.values_read(call))
+        and not behind.isdisjoint(made_by(call, facts))
+    ]
 
 
 def _walked(cut: Cut, facts: Facts) -> dict[int, _Step]:

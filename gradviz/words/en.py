@@ -830,6 +830,9 @@ MEND = {
     "in_series": "{first} That alone gives no gradient yet. {others:sentences}",
     "at": "After it, {place}: {mend}",
     "beside": "Beside it, {place}, which cuts too: {mend}",
+    # what raises when it is given floats in the place of truth values
+    "besides": "{first} {others:sentences}",
+    "refusing": "{place} takes no floats: {mend}",
     "more": "After that, {n:# more call|# more calls} would cut it too.",
     # of a write in place: of any, of an item, by a module, by another call
     "write_unseen": "write out of place (y = x + 1 for x += 1); step the optimizer after every backward.",
@@ -1533,7 +1536,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.LEAF_IN_PLACE, "fast_weights"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
         + " What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
-        mend="{made} in the place of {loop}, and {anew} in the place of {call}: the model is called with the moved ones.",
+        mend="{made} in the place of {loop}, and {edits:list}: the model is called with the moved ones.",
+    ),
+    (Cause.LEAF_IN_PLACE, "fast_weights_in_steps"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
+        mend="{begun} above {steps}, {made} in the place of {loop}, and {edits:list}: the model is called with the moved ones.",
     ),
     (Cause.LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
@@ -1631,12 +1639,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NUMPY_ON_TRACKED, "kept_in"): Answer(
         verdict="{code:begin} kept tensors that require grad, and numpy would leave autograd without a word.",
         why="each was kept there with its graph, instead of its number; an array has no grad_fn.",
-        mend="{method}({value}.item()) in that line: the number alone; or .detach() where the array is made.",
+        mend="{anew} in that line: the values alone; or .detach() where the array is made, each time.",
     ),
     (Cause.NUMPY_ON_TRACKED, "kept_many"): Answer(
         verdict="{code:begin} kept tensors that require grad, and numpy would leave autograd without a word.",
         why="each was kept there with its graph, instead of its values; an array has no grad_fn.",
-        mend="{method}({value}.detach()) in that line: the values alone; or .detach() where the array is made.",
+        mend="{anew} in that line: the values alone; or .detach() where the array is made, each time.",
     ),
     (Cause.REQUIRES_GRAD_NON_FLOAT, "raised"): Answer(
         verdict="Only floating point and complex tensors can require grad.",
@@ -2528,6 +2536,7 @@ IN_RAISED = {
     "write_input_short": "{copied} in {places:list}",
     "copy_above_short": "{name} = {name}.clone() above {place}",
     "in_line": "{anew} in {place}",
+    "instead": "{anew} in the place of {code}",
     # what would raise next for the same reason, mended likewise
     "likewise": "With that alone the next of these raises, so likewise: {others:list}.",
     "copied_view": "{anew} in the place of {code}: what is saved is a copy then, and the write does not touch it.",

@@ -5606,6 +5606,182 @@ opt = torch.optim.SGD([start(3)], lr=0.1)
     ),
 )
 
+fix_of_error(
+    "no_grad_fn/cut",
+    """
+net = nn.Linear(3, 2)
+x, y = torch.randn(4, 3), torch.ones(4, 2).bool()
+
+
+def overlap(pred, target):
+    both = (pred & target).float().sum()
+    return 1 - 2 * both / (pred.float().sum() + target.float().sum())
+
+
+out = net(x)
+one, two = out[:, 0] > 0.5, out[:, 1] > 0.1
+loss = overlap(one, y[:, 0]) + overlap(two, y[:, 1])
+loss.backward()
+""",
+    (
+        "program.py line 6 takes no floats: pred * target in the place of pred & target",
+        "out[:, 0] > 0.5",
+        "torch.sigmoid((out[:, 0] - 0.5) / 0.1)",
+        "out[:, 1] > 0.1",
+        "torch.sigmoid((out[:, 1] - 0.1) / 0.1)",
+        "(pred & target)",
+        "(pred * target)",
+    ),
+    cut="refusing",
+)
+fix(
+    "cut/severed",
+    "w",
+    "w.grad is not None",
+    """
+w, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+mask = w > 0.5
+both = (mask & torch.tensor([True, False, True])).float().sum()
+loss = (mask.float() * v).sum() + both
+loss.backward()
+""",
+    (
+        "takes no floats: mask * torch.tensor([True, False, True]) in the place of",
+        "mask = w > 0.5",
+        "mask = torch.sigmoid((w - 0.5) / 0.1)",
+        "mask & ",
+        "mask * ",
+    ),
+    cut="besides",
+)
+TWO_STATES = """
+one, two = nn.GRUCell(2, 3), nn.GRUCell(3, 3)
+opt = torch.optim.SGD([*one.parameters(), *two.parameters()], lr=0.1)
+h, s = torch.zeros(1, 3), torch.zeros(1, 3)
+for step in range(3):
+    h = one(torch.randn(1, 2), h)
+    s = two(h, s)
+    loss = s.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+fix_of_error(
+    "second_backward/carried",
+    TWO_STATES,
+    (
+        "h, s = h.detach(), s.detach() after each backward",
+        "    opt.step()",
+        "    opt.step()\n    h, s = h.detach(), s.detach()",
+    ),
+)
+fix_of_error(
+    "modified_in_place/stepped_over",
+    TWO_STATES.replace("backward()", "backward(retain_graph=True)"),
+    (
+        "h, s = h.detach(), s.detach() after each step",
+        "    opt.step()",
+        "    opt.step()\n    h, s = h.detach(), s.detach()",
+        "retain_graph=True",
+        "",
+    ),
+)
+
+ADAPTED = """
+meta, x, y = nn.Linear(2, 1), torch.randn(6, 2), torch.randn(6, 1)
+opt = torch.optim.SGD(meta.parameters(), lr=0.1)
+before = meta.weight.detach().clone()
+net = COPY
+for step in range(2):
+    inner = F.mse_loss(net(x[:3]), y[:3])
+    grads = torch.autograd.grad(inner, net.parameters(), create_graph=True)
+    for p, g in zip(net.parameters(), grads):
+        p.sub_(0.1 * g)
+F.mse_loss(net(x[3:]), y[3:]).backward()
+opt.step()
+assert not meta.weight.equal(before)
+"""
+IN_STEPS = (
+    "    for p, g in zip(net.parameters(), grads):\n        p.sub_(0.1 * g)",
+    "    fast = [p.sub(0.1 * g) for (p, g) in zip(fast, grads)]",
+    "net(x[:3])",
+    "torch.func.functional_call(meta, dict(zip(dict(meta.named_parameters()), fast)), (x[:3],))",
+    "net(x[3:])",
+    "torch.func.functional_call(meta, dict(zip(dict(meta.named_parameters()), fast)), (x[3:],))",
+    "torch.autograd.grad(inner, net.parameters(), create_graph=True)",
+    "torch.autograd.grad(inner, fast, create_graph=True)",
+)
+fix_of_error(
+    "leaf_in_place/fast_weights_in_steps",
+    ADAPTED.replace("COPY", "copy.deepcopy(meta)"),
+    (
+        "fast = list(meta.parameters()) above the loop in program.py line 5",
+        "for step in",
+        "fast = list(meta.parameters())\nfor step in",
+        *IN_STEPS,
+    ),
+)
+fix_of_error(
+    "leaf_in_place/fast_weights_in_steps",
+    ADAPTED.replace("net = COPY\n", "").replace("net", "meta"),
+    (
+        "torch.autograd.grad(inner, fast, create_graph=True) in the place of",
+        "for step in",
+        "fast = list(meta.parameters())\nfor step in",
+        *(text.replace("net(", "meta(").replace("net.", "meta.") for text in IN_STEPS),
+    ),
+)
+
+KEPT_BESIDE = """
+class History:
+    def __init__(self):
+        self.losses, self.outputs = [], []
+
+    def add(self, loss, output):
+        self.losses.append(loss)
+        self.outputs.append(output)
+
+
+net, history = nn.Linear(2, 1), History()
+for step in range(3):
+    out = net(torch.ones(4, 2))
+    loss = out.pow(2).mean()
+    history.add(loss, out)
+np.array([value.numpy() for value in history.losses])
+history.outputs[-1].numpy()
+"""
+fix_of_error(
+    "numpy_on_tracked/kept_in",
+    KEPT_BESIDE,
+    (
+        "history.add(loss.detach(), out.detach()) in that line",
+        "history.add(loss, out)",
+        "history.add(loss.detach(), out.detach())",
+    ),
+)
+fix_of_error(
+    "no_grad_fn/left_possibly",
+    """
+net, x, y = nn.Linear(2, 3), torch.ones(4, 2), torch.ones(4)
+losses = []
+for row in range(4):
+    word = net(x[row]).argmax()
+    distance = (word.float() - y[row]).abs()
+    losses.append(distance.item())
+loss = torch.tensor(losses).mean()
+loss.backward()
+""",
+    (
+        "with the scores that it was taken from (softmax, cross_entropy). That alone gives no gradient yet. After it, program.py line 7: stay in torch",
+        "net(x[row]).argmax()",
+        "net(x[row]).softmax(0)[1]",
+        "distance.item()",
+        "distance",
+        "torch.tensor(losses)",
+        "torch.stack(losses)",
+    ),
+)
+
 
 @pytest.mark.parametrize("one", FIXES, ids=[f"{f.found}-{f.cut or i}" for i, f in enumerate(FIXES)])
 def test_a_fix_that_is_told_takes_the_symptom_away(one: Fix) -> None:

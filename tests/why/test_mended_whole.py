@@ -162,6 +162,48 @@ for step in range(3):
         "e = torch",
         ("    loss = head", "    h = one(x).tanh()\n    loss = head"),
     ),
+    "a mask that chooses entries together with another": (
+        """
+net, x = nn.Linear(3, 3), torch.randn(4, 3)
+out, valid = net(x), torch.ones(4, 3).bool()
+keep = out > -9
+loss = torch.ones(4, 3)[keep & valid].sum()
+loss.backward()
+""",
+        "weigh the entries with floats instead",
+        "takes no floats",
+        ("torch.ones(4, 3)[keep & valid]", "(torch.ones(4, 3) * torch.sigmoid(out))"),
+    ),
+    "truth values of the targets": (
+        """
+net, x, y = nn.Linear(3, 3), torch.randn(4, 3), torch.ones(4, 3)
+hard = net(x) > 0
+weight = ((y > 0) & (y < 2)).float()
+loss = (hard.float() * weight).sum()
+loss.backward()
+""",
+        "in the place of net(x) > 0",
+        "takes no floats",
+        ("net(x) > 0", "torch.sigmoid(net(x))"),
+    ),
+    "a second state that begins anew": (
+        """
+one, two = nn.GRUCell(2, 3), nn.GRUCell(3, 3)
+opt = torch.optim.SGD([*one.parameters(), *two.parameters()], lr=0.1)
+h = torch.zeros(1, 3)
+for step in range(3):
+    s = torch.zeros(1, 3)
+    h = one(torch.randn(1, 2), h)
+    s = two(h, s)
+    loss = s.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "h = h.detach() after each backward",
+        "s.detach()",
+        ("    opt.step()", "    opt.step()\n    h = h.detach()"),
+    ),
     "what is frozen inside of a no_grad": (
         """
 net, decoder = nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))

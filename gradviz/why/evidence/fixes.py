@@ -9,7 +9,7 @@ from collections.abc import Iterable, Set
 
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
-from gradviz.graph.redo import Obstacle, obstacles_after, obstacles_alike
+from gradviz.graph.redo import Obstacle, key_of, obstacles_after, obstacles_alike, refusing
 from gradviz.names.frames import frames, whole_code
 from gradviz.why.code.comparisons import (
     LOGICAL,
@@ -43,14 +43,47 @@ _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 
 
 def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
-    """Return what to write instead of a call that cuts; and where that alone would give nothing,
-    what else stands in the way to the losses.
+    """Return what to write instead of a call that cuts; where that alone would give nothing, what
+    else stands in the way to the losses, and what takes no floats there.
 
     Args:
         cut: of a recording.
         graph: the recording's.
         losses: ids of tensors; left out, those that backwards were called on.
     """
+    first = fix_on_the_way(cut, graph, losses)
+    others = fixes_of_refusing([cut], graph, losses)
+    return say("mend.besides", first=first, others=others) if others else first
+
+
+def fixes_of_refusing(cuts: Iterable[Cut], graph: Graph, losses: Iterable[int]) -> list[str]:
+    """Say what to write instead of the calls that take no floats, once some cuts are mended; those
+    apart that cut themselves on all ways."""
+    facts, words = Facts.of(graph), Words(graph)
+    found = dict[object, Call]()
+    for cut in cuts:
+        told = {key_of(o) for o in all_obstacles(cut, facts, losses)}
+        for call in refusing(cut, facts, losses):
+            obstacle = Obstacle(call, CutReason.NOT_DIFFERENTIABLE)
+            if key_of(obstacle) not in told:
+                found.setdefault(key_of(obstacle), call)
+    obstacles = [Obstacle(call, CutReason.NOT_DIFFERENTIABLE) for call in found.values()]
+    return [
+        say("mend.refusing", place=words.where(o.call), mend=fix_alone(as_cut(o), graph))
+        for o in obstacles[:MOST]
+    ]
+
+
+def all_obstacles(cut: Cut, facts: Facts, losses: Iterable[int]) -> list[Obstacle]:
+    """Return what else would cut a value, once one cut is mended: on the way that has the fewest,
+    then for the same reasons on the others."""
+    further = obstacles_after(cut, facts, losses) or []
+    return further + (obstacles_alike(cut, facts, losses, further) if further else [])
+
+
+def fix_on_the_way(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
+    """Return what to write instead of a call that cuts; and where that alone would give nothing,
+    what else cuts on the way to the losses. Arguments as ``fix_of``."""
     facts = Facts.of(graph)
     alone = _detach_elsewhere(cut, facts, {*losses}) or fix_alone(cut, graph)
     further = obstacles_after(cut, facts, losses) or []
@@ -233,15 +266,19 @@ def is_index(tensor_id: int | None, facts: Facts) -> bool:
 
 
 def choosing_call(tensor_id: int | None, facts: Facts) -> Call | None:
-    """Return the first call that takes a tensor, or it in another shape, to choose entries of
-    another one; None where none does."""
+    """Return the first call that takes a tensor, or it in another shape or together with another
+    mask, to choose entries of another one; None where none does."""
     todo = [] if tensor_id is None else [tensor_id]
     for one in todo:  # which grows
         readers = facts.calls_reading.get(one, ())
         for call in readers:
             if chooses_by(call, one):
                 return call
-        shaped = (c for c in readers if c.function in _SHAPING and c.inputs[:1] == (one,))
+        shaped = (
+            c
+            for c in readers
+            if c.function in LOGICAL or (c.function in _SHAPING and c.inputs[:1] == (one,))
+        )
         todo += [i for call in shaped for i in call.outputs if i not in todo]
     return None
 

@@ -15,7 +15,6 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import (
-    Bound,
     bound_and_read,
     dropped,
     keepers,
@@ -161,30 +160,22 @@ def carried_over(failure: Failure) -> Explanation | None:
     node, earlier = failure.freed
     first = failure.graph.call[earlier.call_id]
     maker, reader = carries(failure)[0].maker, carries(failure)[0].reader
-    bound = bound_in_loop(failure, carries(failure), first)
-    kept_at: Call | None
-    if bound is not None:
-        names, kept_at = bound.names, place_at(maker, bound.depth)
-    else:
-        names = names_of_carried(failure, carries(failure))
-        kept_at = place_of_keeping(failure, maker, names)
+    bounds = bounds_in_loop(failure, carries(failure), first)
+    names = [name for one in bounds for name in one.names]
+    names = names or names_of_carried(failure, carries(failure))
+    kept_at = bounds[0].place if bounds else place_of_keeping(failure, maker, names)
     values = detached(failure, names, carries(failure))
-    here = bound is not None or reads_again(failure, carries(failure)[0], first, names)
+    here = bool(bounds) or reads_again(failure, carries(failure)[0], first, names)
     by_module = names[0].startswith("self.")
     owner = stepping_module(failure, reader, first) if by_module and here else ""
     anew = kept_detached(kept_at, names, values)
-    if not all(names):
-        form = "carried_unnamed"
-    elif owner:
-        form = "carried_in_steps"
-    elif here:
-        form = "carried_by_module" if by_module else "carried"
-    else:
-        form = "carried_kept" if anew else "carried_elsewhere"
+    form = "carried_unnamed"
+    if all(names):
+        form = _form_of_carried(here=here, by_module=by_module, owner=owner, anew=anew)
     return failure.answer(
         Cause.SECOND_BACKWARD,
         form,
-        calls=[kept_at or reader],
+        calls=[kept_at or reader, *(one.place for one in bounds[1:])],
         also_at=[reader, maker],
         tensors=[c.tensor for c in carries(failure)],
         nodes=[node],
@@ -201,6 +192,16 @@ def carried_over(failure: Failure) -> Explanation | None:
         own_targets=", ".join(names).replace("self.", "m."),
         own_values=", ".join(values).replace("self.", "m."),
     )
+
+
+def _form_of_carried(*, here: bool, by_module: bool, owner: str, anew: str) -> str:
+    """Tell by which names something is carried over: the loop's, a module's, or one that only keeps
+    it."""
+    if owner:
+        return "carried_in_steps"
+    if here:
+        return "carried_by_module" if by_module else "carried"
+    return "carried_kept" if anew else "carried_elsewhere"
 
 
 def reads_again(failure: Failure, carried: Carried, first: Call, names: list[str]) -> bool:
@@ -238,14 +239,37 @@ def stepping_module(failure: Failure, reader: Call, first: Call) -> str:
     return name if name.replace(".", "_").isidentifier() else ""
 
 
-def bound_in_loop(failure: Failure, carried: list[Carried], first: Call) -> Bound | None:
-    """Return the statement of the loop that binds what is carried over to names that it reads
-    again; None where those names are another iteration's by then."""
-    maker, reader = carried[0].maker, carried[0].reader
-    if failure.call is None or failure.made_again(maker, first, reader):
+class BoundAt(NamedTuple):
+    """A statement of a loop, and the names that it binds and the next iteration reads."""
+
+    place: Call
+    names: list[str]
+
+
+def bounds_in_loop(failure: Failure, carried: list[Carried], first: Call) -> list[BoundAt]:
+    """Return the statements of the loop that bind what is carried over to names that it reads
+    again, that of what raised first; none where those of that are another iteration's by then."""
+    found = list[BoundAt]()
+    for one in carried:
+        bound = _bound_in_loop(failure, one, carried, first)
+        if bound is None and not found:
+            return []
+        known = {name for other in found for name in other.names}
+        if bound is not None and known.isdisjoint(bound.names):
+            found.append(bound)
+    return found
+
+
+def _bound_in_loop(
+    failure: Failure, one: Carried, carried: list[Carried], first: Call
+) -> BoundAt | None:
+    """Return the statement of the loop that binds something that is carried over."""
+    if failure.call is None or failure.made_again(one.maker, first, one.reader):
         return None
-    bound = bound_and_read(maker, reader, failure.call)
-    return bound if bound and len(bound.names) <= len(carried) else None
+    bound = bound_and_read(one.maker, one.reader, failure.call)
+    if bound is None or len(bound.names) > len(carried):
+        return None
+    return BoundAt(place_at(one.maker, bound.depth), bound.names)
 
 
 def names_of_carried(failure: Failure, carried: list[Carried]) -> list[str]:

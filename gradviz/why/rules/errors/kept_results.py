@@ -4,7 +4,9 @@ data in and out, knows no torch."""
 from __future__ import annotations
 
 import ast
+import copy
 import math
+from typing import Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
@@ -14,6 +16,7 @@ from gradviz.graph.records import (
 )
 from gradviz.names.frames import (
     attribute_of,
+    call_alone,
     frames,
     keepers,
     list_filled,
@@ -85,9 +88,51 @@ def kept_by(failure: Failure) -> Explanation | None:
         tensors=[tensor],
         code=failure.code(place),
         attribute=attribute,
-        method=f"{list_filled(code)}.{list_of(code)}",
+        anew=Code(_kept_anew(failure, code, value_kept(frame, code), is_single(tensor))),
         value=value_kept(frame, code),
     )
+
+
+def _kept_anew(failure: Failure, code: str, value: str, is_single: bool) -> str:
+    """Return the call that keeps results as one that keeps their values: of a single number that
+    number alone, where nothing asks it for an array; with it all else that has a history."""
+    call = copy.deepcopy(call_alone(code))  # of a tree that others read, too
+    if call is None:
+        return ""
+    words = _words_of_results(failure, call, value)
+    is_number = is_single and len(words) < 2 and not _asks_for_an_array(failure)
+    method = "item" if is_number else "detach"
+    if not words:  # what is kept has no name there
+        words = {ast.unparse(argument) for argument in call.args[-1:]}
+    call.args = [_Ending(words, method).visit(argument) for argument in call.args]
+    return ast.unparse(call)
+
+
+def _words_of_results(failure: Failure, call: ast.Call, value: str) -> set[str]:
+    """Return the words in the arguments of a call that stand for a result, one of them known."""
+    tracked = {t.code_name for t in failure.graph.tensors if t.requires_grad and not t.is_leaf}
+    nodes = [node for argument in call.args for node in ast.walk(argument)]
+    return {ast.unparse(node) for node in nodes if isinstance(node, ast.expr)} & {*tracked, value}
+
+
+def _asks_for_an_array(failure: Failure) -> bool:
+    """Say whether the failing line calls numpy() of a tensor, which a number does not have."""
+    nodes = () if failure.failed is None else failure.failed.nodes(ast.Attribute)
+    return any(node.attr == "numpy" for node in nodes)
+
+
+class _Ending(ast.NodeTransformer):
+    """Puts the call of a method behind some words of an expression."""
+
+    def __init__(self, words: set[str], method: str) -> None:
+        self.words = words
+        self.method = method
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return a node as it is to be written."""
+        if isinstance(node, ast.expr) and ast.unparse(node) in self.words:
+            return ast.Call(ast.Attribute(node, self.method), [], [])
+        return self.generic_visit(node)
 
 
 def keeper_of(failure: Failure, maker: Call) -> tuple[Frame, int, str] | None:

@@ -149,17 +149,24 @@ def parameters_learned_through(failure: Failure) -> Explanation | None:
     found = fast_weights(failure.statement)
     if found is None:
         return None
+    edits = [say("raised.instead", anew=Code(anew), code=Code(code)) for code, anew in found.calls]
     return failure.answer(
         Cause.LEAF_IN_PLACE,
-        "fast_weights",
+        "fast_weights_in_steps" if found.steps is not None else "fast_weights",
         calls=[failure.call],
         tensors=[written],
-        loop=say("raised.loop_at", place=failure.words.line_of(line.source(found.loop))),
+        loop=_loop_at(failure, line, found.loop),
         made=Code(found.made),
-        call=Code(found.call),
-        anew=Code(found.anew),
+        begun=Code(found.begun),
+        steps=_loop_at(failure, line, found.steps) if found.steps is not None else "",
+        edits=edits,
         **fields(failure, written, None),
     )
+
+
+def _loop_at(failure: Failure, line: FailedLine, loop: Any) -> str:
+    """Return a loop by its place."""
+    return say("raised.loop_at", place=failure.words.line_of(line.source(loop)))
 
 
 def learned_through(failure: Failure) -> Explanation | None:

@@ -29,7 +29,7 @@ from gradviz.why.evidence.messages import (
     Versions,
     versions,
 )
-from gradviz.why.rules.errors.carried_over import bound_in_loop, carried, detached
+from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
 from gradviz.why.rules.errors.second_backward import (
     leaves_from,
@@ -303,15 +303,15 @@ def over_by_the_loop(failure: Failure, step: Call) -> OverStep | None:
         return None
     first = failure.graph.call[earlier[-1].call_id]
     states = carried(failure, first, failure.facts.reachable(failure.run.roots))
-    bound = bound_in_loop(failure, states, first) if states else None
-    if bound is None:
+    bounds = bounds_in_loop(failure, states, first)
+    if not bounds:
         return None
-    place = place_at(states[0].maker, bound.depth)
-    values = detached(failure, bound.names, states)
+    names, place = [name for bound in bounds for name in bound.names], bounds[0].place
+    values = detached(failure, names, states)
     words = {
-        "value": several(bound.names),
+        "value": several(names),
         "place": failure.words.where(place),
-        "kept": Code(f"{', '.join(bound.names)} = {', '.join(values)}"),
+        "kept": Code(f"{', '.join(names)} = {', '.join(values)}"),
     }
     return OverStep(place, words)
 

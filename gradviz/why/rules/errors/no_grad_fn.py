@@ -20,7 +20,7 @@ from gradviz.graph.redo import obstacles_after
 from gradviz.names.frames import frames, place_at
 from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
-from gradviz.why.evidence.fixes import fix_of
+from gradviz.why.evidence.fixes import fix_alone, fix_on_the_way, fixes_of_refusing
 from gradviz.why.evidence.messages import (
     asks_for_graph,
     is_wrapped_result,
@@ -33,6 +33,7 @@ from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
 _FLOATS = ("float", "bfloat", "complex", "double", "half")
+_LEAVING = frozenset({"item", "tolist", "numpy"})
 _FROM_VALUES = ("tensor", "as_tensor", "asarray", "full", "scalar_tensor", "new_tensor", "new_full")
 
 
@@ -188,10 +189,11 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
     freezing = _lines_freezing(failure, cuts)
     in_one = [say("mend.flag_off_in_one", lines=freezing)] if len(freezing) > 1 else []
     others = [c for c in cuts if not in_one or c.reason is not CutReason.FLAG_OFF]
+    graph, roots = failure.graph, [root.id] if root else []
     mends = in_one + [
-        _mend_of_switch(failure, c) or fix_of(c, failure.graph, [root.id] if root else ())
-        for c in others
+        _mend_of_switch(failure, c) or fix_on_the_way(c, graph, roots) for c in others
     ]
+    mends += fixes_of_refusing(others, graph, roots)
     sources = (failure.graph.call[c.call_id].source for c in cuts if c.reason in BLOCKS)
     lines = {source.off for source in sources if source is not None} - {None}
     here = failure.call.source if failure.call is not None else None
@@ -283,8 +285,36 @@ def left_torch(failure: Failure) -> Explanation | None:
         start=failure.start,
         source=failure.name(failure.graph.tensor[cut.input_id]),
         entry=failure.name(failure.graph.tensor[entry_id]),
-        mend=usual_repair(CutReason.COPIED_OUT),
+        mend=_mend_of_leaving(failure, cut, maker),
     )
+
+
+def _names_computed_from(failure: Failure, tensor_id: int) -> set[str]:
+    """Return the variables that hold what was computed from a tensor."""
+    reached = {tensor_id}
+    for call in failure.graph.calls:
+        if not reached.isdisjoint(call.inputs):
+            reached.update(call.outputs)
+    return {failure.graph.tensor[i].code_name for i in reached} - {""}
+
+
+def _names_leaving(failure: Failure) -> set[str]:
+    """Return the variables whose numbers the program takes out of torch."""
+    calls = failure.statements.nodes(ast.Call) if failure.statements is not None else ()
+    methods = [node.func for _, node in calls if isinstance(node.func, ast.Attribute)]
+    return {ast.unparse(m.value) for m in methods if m.attr in _LEAVING}
+
+
+def _mend_of_leaving(failure: Failure, cut: Cut, maker: Call | None) -> str:
+    """Say what to write where values left torch: of one that a cut stands before, that is to be
+    mended first."""
+    stay = usual_repair(CutReason.COPIED_OUT)
+    if maker is None or cut.output_id is None or cut.reason is CutReason.COPIED_OUT:
+        return stay
+    if not _names_computed_from(failure, cut.output_id) & _names_leaving(failure):
+        return stay
+    then = say("mend.at", place=failure.words.where(maker), mend=stay)
+    return say("mend.in_series", first=fix_alone(cut, failure.graph), others=[then])
 
 
 def entries_of_values(failure: Failure) -> list[tuple[int, int]]:
