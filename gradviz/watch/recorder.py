@@ -479,7 +479,10 @@ class Recorder(TorchFunctionMode):
             return None  # an inference tensor counts no versions
 
     def _read(self, name: str, args: tuple[Any, ...], frame: FrameType) -> tuple[Any, ...]:
-        """Return what counts as the arguments of a call, see NOTE [a batch is one step]."""
+        """Return what counts as the arguments of a call, see NOTE [a batch is one step]; of a copy
+        only what is copied: the notes that ``copy.deepcopy`` hands on hold all copies so far."""
+        if name == "__deepcopy__":
+            return args[:1]
         return self.batches.read(args, frame) if name == "stack" else args
 
     def _begin_call(

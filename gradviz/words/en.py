@@ -842,6 +842,7 @@ MEND = {
 # of what may be meant: why/rules/whole/meant.py
 MEANT = {
     "not_known": "Whether that is meant is not known: the program shows no symptom of it.",
+    "thrown_away": "The program calls that result _, as one that is not wanted.",
     "siblings": "Of the same list {names} was used: each run may take others, as experts are chosen.",
     "only_if": "only if that is to be trained: {mend}",
     "if": "if ",  # how a mend begins that tells its condition itself

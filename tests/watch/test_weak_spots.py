@@ -514,6 +514,18 @@ def test_what_was_also_read_was_not_only_copied() -> None:
     assert "it was only copied" not in rec.explain(w).verdict
 
 
+def test_what_a_copy_was_noted_beside_is_no_part_of_it() -> None:
+    """recorder._read: copy.deepcopy hands its notes on, which hold all that was copied so far."""
+    pair = {"w": torch.ones(2, requires_grad=True), "mean": torch.zeros(2)}
+    with gv.record() as rec:
+        copied = copy.deepcopy(pair)
+        loss = (copied["mean"] + 1).sum() * torch.ones(1, requires_grad=True).sum()
+        loss.backward()
+    calls = [call for call in rec.graph.calls if call.function == "__deepcopy__"]
+    assert [len(call.inputs) for call in calls] == [1, 1]
+    assert rec.explain(pair["w"], loss).cause == "not_in_loss"
+
+
 def test_a_number_in_the_middle_of_a_line_is_followed() -> None:
     """paths.reader_of: the number has no name there, but its code stands within the code of its
     reader."""

@@ -165,7 +165,7 @@ LEARNT3 = {
         "s035": ("no_grad_fn", "in that one of these lines whose parameters are to learn"),
     },
     "real_learn8/healthy": {
-        "q1153": ("batch_norm_moves", "[observed]"),
+        "q1153": ("not_in_loss", "[observed]"),
         "q1156": ("first_order", "[observed]"),
         "q1160": ("no_backward_yet", "[observed]"),
         "q1177": ("branch_not_taken", "[observed]"),

@@ -85,6 +85,8 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     if siblings:
         line = say("meant.siblings", names=pattern(siblings))
         return _observed(found, asked_beside.only_if(found), line)
+    if _is_thrown_away_by_name(found):
+        return _observed(found, asked_beside.only_if(found), say("meant.thrown_away"))
     read = _read_before_cleared(case, found)
     if read is not None:
         line = say("meant.was_read", code=case.words.at(read))
@@ -128,6 +130,14 @@ def _on_condition(found: Explanation) -> str:
     if found.cause in (Cause.VANISHING, Cause.EXPLODING):
         return say("meant.if_hinders", mend=found.mend)
     return asked_beside.only_if(found)
+
+
+def _is_thrown_away_by_name(found: Explanation) -> bool:
+    """Say whether an answer is that a result is in no loss, and each statement that made it calls
+    it ``_``, as what is not wanted: where a hook takes an inner layer's, say."""
+    codes = [call.source.code or "" for call in found.finding.calls if call.source is not None]
+    is_unused = found.cause is Cause.NOT_IN_LOSS
+    return is_unused and bool(codes) and all(code.startswith("_ = ") for code in codes)
 
 
 def _read_before_cleared(case: Case, found: Explanation) -> Call | None:
