@@ -88,7 +88,7 @@ net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
 """ + trained(
     "new = net(x).log_softmax(1).gather(1, y[:, None])\n"
     "    old = net(x).log_softmax(1).gather(1, y[:, None])\n"
-    "    loss = -((new - old).exp() * x[:, :1]).mean()"
+    "    loss = -((new - old).exp() * x[:, :1].mean()).mean()"
 )
 VALIDATED = (
     "net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))"
@@ -211,6 +211,7 @@ FAULTS = {
         (
             ("old = net(x)", "old = net(x + 1)"),
             ("nn.Tanh()", "nn.Dropout(0.5)"),
+            ("(new - old)", "(new[1:] - new[:-1])"),  # each with the one before
         ),
     ),
     "validated with batch statistics": Fault(

@@ -46,15 +46,16 @@ def unscored(facts: Facts, words: Words) -> Iterator[Remark]:
     if judged is None:
         return
     own = [i for i in facts.losses if not judged.maker.isdisjoint(_leaves(facts, i))]
-    if not own or _asks_a_judge(facts, judged, own):
+    names = [_network(facts, leaves) for leaves in (judged.maker, judged.judge)]
+    if not own or not all(names) or _asks_a_judge(facts, judged, own):
         return
     tracked = Summands(Flow(facts.graph, [own[-1]])).tracked
     parts = [call for i in tracked if (call := facts.maker.get(i)) is not None]
     fields = {
         "loss": words.name(own[-1]),
         "parts": [_part(words, call) for call in parts],
-        "judge": _network(facts, judged.judge),
-        "maker": _network(facts, judged.maker),
+        "maker": names[0],
+        "judge": names[1],
         "cut": words.at(judged.cut),
     }
     places = tuple(Source(f.file, f.line, f.code) for call in parts for f in frames(call))
@@ -123,15 +124,14 @@ def _judges_others_too(facts: Facts, cut: Cut, judge: frozenset[int]) -> bool:
 
 
 def _network(facts: Facts, leaves: frozenset[int]) -> str:
-    """Return the name of the network that has some leaves, as far as all of them share it."""
+    """Return the name of the network that has some leaves, as far as all of them share it; "" where
+    no module has them."""
     named = [
         (module.name, *parameter.name.split("."))
         for module in facts.graph.modules
         for parameter in module.parameters
         if parameter.object_id in leaves
     ]
-    if not named:
-        return facts.graph.tensor[facts.states[min(leaves)][0].id].code_name
     columns = zip(*(path[:-1] for path in named), strict=False)
     shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, columns)
     return ".".join(parts[0] for parts in shared)

@@ -328,9 +328,12 @@ def _without_history(line: FailedLine, failure: Failure) -> Fields:
 
 
 def _hook_set(line: FailedLine, failure: Failure) -> Fields:
-    """Return the one statement that sets a hook on a tensor."""
+    """Return the one statement that sets a hook on a tensor; of a module's hook what it returns."""
     calls = [] if failure.statements is None else failure.statements.calls("register_hook")
-    return {"at": calls[0][0]} if len(calls) == 1 else {}
+    if len(calls) == 1:
+        return {"at": calls[0][0]}
+    of_module = None if calls else _gradients_of_inputs(line, failure)
+    return {"at": of_module["at"]} if of_module and "at" in of_module else {}
 
 
 def _gradients_of_inputs(line: FailedLine, failure: Failure) -> Fields:
