@@ -36,14 +36,6 @@ MAGIC = "%gradviz why"
 MEASURED = ("val", "test", "eval", "best", "last", "old", "prev")
 
 
-def _names_numbers(part: ast.expr, value: Any) -> bool:
-    """Say whether an expression names a Python number, such as what ``item()`` gave, or a list of
-    them."""
-    numbers = value if type(value) is list and value else [value]
-    is_name = isinstance(part, (ast.Name, ast.Attribute, ast.Subscript))
-    return is_name and all(type(number) in (int, float) for number in numbers)
-
-
 class _Failed(NamedTuple):
     """An error in words: the error itself would keep its frames alive."""
 
@@ -203,26 +195,22 @@ class Notebook:
         self, asked: list[tuple[ast.expr, Any]], recording: Recording | None
     ) -> Explanation:
         """Return what is said of expressions and their values; where one has none, as the cell
-        raised before, what that raised; of numbers, what a question without names is told."""
+        raised before, what that raised."""
         raised = self._error_that_ended(recording)
-        nothing = [] if raised is None else [one for one in asked if one[1] is None]
-        numbers = [one for one in asked if _names_numbers(*one)]
-        given = [one for one in asked if one not in nothing and one not in numbers]
-        notes = [
-            say(key, words=[ast.unparse(part) for part, _ in left_out])
-            for key, left_out in (("magic.none_at_error", nothing), ("magic.numbers", numbers))
-            if left_out
-        ]
+        given = asked if raised is None else [one for one in asked if one[1] is not None]
         if not given:
-            told = self.why()
-            return told._replace(more=(*told.more, *notes))
+            return self._beside_nothing(self.why(), asked)
         parts, subjects = [part for part, _ in given], tuple(value for _, value in given)
         known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
-        if nothing:
-            told = explain_named(subjects, known, raised, recording)
-        else:
-            told = explain_named(subjects, known, None, recording, ended=raised)
-        return told._replace(more=(*told.more, *notes))
+        if len(given) == len(asked):
+            return explain_named(subjects, known, None, recording, ended=raised)
+        return self._beside_nothing(explain_named(subjects, known, raised, recording), asked)
+
+    @staticmethod
+    def _beside_nothing(told: Explanation, asked: list[tuple[ast.expr, Any]]) -> Explanation:
+        """Return an answer, and which of the expressions had no value."""
+        nothing = [ast.unparse(part) for part, value in asked if value is None]
+        return told._replace(more=(*told.more, say("magic.none_at_error", words=nothing)))
 
     def _error_that_ended(self, recording: Recording | None) -> BaseException | None:
         """Return the known error that ended the recorded cell, while it is the last one."""

@@ -4135,7 +4135,6 @@ MAGIC = {
     "no_expressions": "%gradviz why got {words}, which is no list of expressions; {wanted}",
     "raised": "%gradviz why got {words}, which raised {error}; {wanted}",
     "none_at_error": "{words:few} {words:has|have} no value: the error came first.",
-    "numbers": "No tensor is in {words:few}: autograd knows nothing of numbers.",
     "nothing_found": "%gradviz why found neither an error, nor a model, nor a loss among the notebook's variables: put %%gradviz above the cell and run it again; or %gradviz why x asks about x",
     "loss_lost": "The newest backward ran on a loss that has no name here: record that cell, or name a loss: %gradviz why loss.",
     "newer": "{name} is newer than this loss: %gradviz why {name} asks about it.",

@@ -80,14 +80,11 @@ def _alike(facts: Facts, ways: Ways, call: Call) -> str | None:
 
 
 def _are_written_alike(facts: Facts, one: int, other: int) -> bool:
-    """Say whether two results have statements of their own, which say the same, and were computed
-    by the same calls from the same tensors: then plain arguments are the same as well."""
-    written = [_written(facts, i) for i in (one, other)]
-    if None in written or written[0] != written[1]:
-        return False
-    lines = [line_of(facts.maker[i]) for i in (one, other)]
+    """Say whether two results were computed by the same calls from the same tensors, and their
+    statements say the same: then plain arguments are the same as well."""
+    codes = [_written(facts, i) for i in (one, other)]
     ways = Ways(facts, surely=True, any_call=True)
-    return lines[0] != lines[1] and ways.of(one) == ways.of(other)
+    return "" not in codes and codes[0] == codes[1] and ways.of(one) == ways.of(other)
 
 
 def _is_surely_alike(facts: Facts, statements: Statements, one: int, other: int) -> bool:
@@ -104,11 +101,10 @@ def _line(frame: Frame) -> tuple[str, int]:
     return frame.file, frame.line
 
 
-def _written(facts: Facts, tensor_id: int) -> str | None:
-    """Return the expression that a statement gives the name of a result, without the name; None
-    where no such statement is known."""
+def _written(facts: Facts, tensor_id: int) -> str:
+    """Return the expression that a statement gives a name, without the name; "" where no call is
+    known that made it."""
     maker = facts.maker.get(tensor_id)
     code = frames(maker)[0].code if maker is not None and frames(maker) else ""
     name, equals, expression = code.partition(" = ")
-    is_named = bool(equals) and name == facts.graph.tensor[tensor_id].code_name
-    return expression if is_named else None
+    return expression if equals and name.isidentifier() else ""

@@ -138,7 +138,7 @@ class Subjects:
                 "explain()",
                 subject,
                 KINDS,
-                "tensors, modules, optimizers, and collections of them or objects that hold them",
+                "tensors, modules, optimizers, and collections of them",
                 none=True,
             )
 
