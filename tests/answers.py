@@ -68,7 +68,7 @@ MENDS = {
     "read the result instead": r"in a variable, and read that in the place of",
     "give to the optimizer": r"be a step of |give them to the optimizer|make \S+ from \S+\.parameters|(make|give) the optimizer|from the parameters of the model that it is|one of the two from the parameters",
     "freeze parameters": r"\.requires_grad = |freeze after it|switch the flags of",
-    "hand the result on": r"^hand the result on",
+    "hand the result on": r"^hand the result on|from .* too: use it on the way",
     "other numbers to begin with": r"numbers other than zero",
     "grad = None": r"^\S+ = None|^set \.grad of |\.grad = None|set_to_none",
     "functional_call": r"functional_call",

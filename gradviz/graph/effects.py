@@ -29,6 +29,8 @@ OVERWRITING = WIPING | {"copy_", "set_", "data"}
 PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})
 # Losses that compare a prediction with a target number by number.
 ELEMENTWISE_LOSSES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+# Losses that compare the scores of classes with the class that each sample is of.
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
 # What gives another name to the memory of a tensor, without its history.
 DETACHED = frozenset({"data", "detach"})
 

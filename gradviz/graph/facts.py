@@ -378,6 +378,15 @@ class Facts:
         """What each call wrote, by call id."""
         return grouped((e.call_id, e) for e in self.writes)
 
+    def was_switched_on(self, object_id: int | None) -> bool:
+        """Say whether recorded code let a leaf require grad that did not before."""
+        tensor = self.graph.tensor
+        writes = () if object_id is None else self.writes_by_object.get(object_id, ())
+        return any(
+            tensor[e.before_id].requires_grad is False and bool(tensor[e.after_id].requires_grad)
+            for e in writes
+        )
+
     @cached_property
     def writes_by_object(self) -> dict[int, list[Wrote]]:
         """What wrote an object, by object id."""

@@ -1263,8 +1263,8 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NOT_IN_LOSS, "in_earlier_loss"): Answer(
         verdict="{symptom}: no recorded call takes it to {loss}.",
-        why="{it} was used for {earlier}, on which backward was called before, and nothing made from it goes into {loss} of the last pass.",
-        mend="if it is to learn from {loss} in each pass: use it on the way there; parts that are chosen in turn get no gradient where they are not chosen.",
+        why="{it} was used for {earlier}, on which backward was called before, and nothing made from it goes into {loss}.",
+        mend="if it is to learn from {loss} too: use it on the way there; parts that are chosen in turn get no gradient where they are not chosen.",
     ),
     (Cause.CUT, "straight_through"): Answer(
         verdict="{symptom}: {made} hands the gradient on to {to}, and none to {source}.",
@@ -1486,6 +1486,13 @@ A_LEAF_WRITTEN_THROUGH_A_VIEW = Answer(
 NO_SINGLE_NUMBER = Answer(
     verdict="Backward needs one number to start from, and {name} has {numbers}.",
     why="for a single number the gradient to start with is 1; for more it is not defined.",
+)
+COMPUTED_ONCE = Answer(
+    verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+)
+RESULTS_IN_A_MODULE = Answer(
+    verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
+    why="{makers:list} put {names:it|them} among the parameters that {code} lists; a result gets no .grad, so no step could move {names:it|them}.",
 )
 A_PART_TAKEN_OUT = Answer(
     verdict="{name:begin} is not in the graph of {root}.",
@@ -1796,14 +1803,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a result (of a call, of .to(), * 0.01) gets no .grad, so no step could move it.",
         mend="{leaves:list} in {places:list}: the values are what they were, and the step moves {leaves:it|them}.",
     ),
-    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module"): Answer(
-        verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
-        why="{makers:list} put {names:it|them} among the parameters that {code} lists; a result gets no .grad, so no step could move {names:it|them}.",
+    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module"): RESULTS_IN_A_MODULE._replace(
         mend="{anew} in the place of {code}: the leaves alone. {leaves:list}, from which {names:it is|they are} computed, {leaves:is|are} among these.",
     ),
-    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module_beside"): Answer(
-        verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
-        why="{makers:list} put {names:it|them} among the parameters that {code} lists; a result gets no .grad, so no step could move {names:it|them}.",
+    (Cause.NON_LEAF_IN_OPTIMIZER, "in_module_beside"): RESULTS_IN_A_MODULE._replace(
         mend="{anew} in the place of {code}: the leaves alone. If what {names:it is|they are} computed from is to learn: add that, too, which is no parameter of the module.",
     ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "returned"): Answer(
@@ -2129,28 +2132,23 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved there. What leads to that line ({place}) has run again since, and did not come by it.",
         mend="compute it anew in each call: {code}, whatever was kept. Keep its detach() only if nothing is to learn through it.",
     ),
-    (Cause.SECOND_BACKWARD, "once_learning"): Answer(
-        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+    (Cause.SECOND_BACKWARD, "once_learning"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
         mend="compute {codes:it|them} anew in each iteration: in the loop, or in what the loop calls (forward).",
     ),
-    (Cause.SECOND_BACKWARD, "once"): Answer(
-        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+    (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
         mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
     ),
-    (Cause.SECOND_BACKWARD, "once_unmoved"): Answer(
-        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+    (Cause.SECOND_BACKWARD, "once_unmoved"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
         mend="compute {codes:it|them} anew in each iteration, or add the losses and call backward once. If nothing is to learn through {codes:it|them}: detach() what {codes:that line computes|those lines compute}.",
     ),
-    (Cause.SECOND_BACKWARD, "once_result"): Answer(
-        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+    (Cause.SECOND_BACKWARD, "once_result"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. What that line binds is a result, no leaf: it gets no .grad, and no step can move it.",
         mend="if it is to learn, move and scale first, then ask for gradients: torch.randn(3).mul(0.01).requires_grad_(). If not, leave requires_grad out there.",
     ),
-    (Cause.SECOND_BACKWARD, "once_alone"): Answer(
-        verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+    (Cause.SECOND_BACKWARD, "once_alone"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
         mend="compute {codes:it|them} anew in each iteration; or add the losses and call backward once.",
     ),

@@ -764,3 +764,16 @@ def test_a_program_that_was_stopped_has_no_fault_by_that() -> None:
     assert (answer.cause, answer.form) == ("not_known", "stopped")
     assert "The program was stopped while this line ran (KeyboardInterrupt)" in answer.verdict
     assert answer.ruled_out == ()
+
+
+def test_an_object_is_asked_about_by_what_it_holds() -> None:
+    agent = types.SimpleNamespace(net=nn.Linear(2, 1), steps=3)
+    agent.optimizer = torch.optim.SGD(agent.net.parameters(), lr=0.1)
+    with gv.record() as recording:
+        loss = agent.net(torch.ones(1, 2)).sum()
+        loss.backward()
+        agent.optimizer.step()
+    answer = gv.explain(agent, recording=recording)
+    assert "2 of 2 trainable parameters have a gradient" in str(answer)
+    with pytest.raises(gv.GradvizError, match="an object of type"):
+        gv.explain(types.SimpleNamespace(steps=3), recording=recording)

@@ -46,7 +46,7 @@ TORCHS = set(
     """
     AccumulateGrad None True False inf nan NaN torch autograd grad grad_fn requires_grad is_leaf
     retains_grad retain_grad next_functions dtype device shape stride clone no_grad inference_mode
-    exp_avg exp_avg_sq momentum_buffer detach detach_ data backward cpu int64 int32 float16 float32 float64 bfloat16 bool
+    exp_avg exp_avg_sq momentum_buffer detach detach_ data mean sum backward cpu int64 int32 float16 float32 float64 bfloat16 bool
     uint8 complex64
     """.split()
 )

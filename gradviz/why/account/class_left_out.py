@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradviz.graph.effects import CLASS_LOSSES
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
@@ -67,7 +68,7 @@ def _class_losses(case: Case) -> Iterator[tuple[Any, Any, str]]:
     for file, node in case.statements.nodes(ast.Call):
         name = callee_of(node.func) or ""
         function = _LOSSES.get(name, name)
-        if function in _LOSSES.values():
+        if function in CLASS_LOSSES:
             yield file, node, function
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from gradviz.graph.effects import CLASS_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
@@ -40,7 +41,6 @@ _OF_SIGNS = {
     "hinge_embedding_loss": 1,
     "soft_margin_loss": 1,
 }
-_OF_CLASSES = {"cross_entropy", "nll_loss"}
 _ROUNDING = -1e-5  # from which on down a divergence is below 0, and not by rounding
 _OFF = 1e-2  # how far from 1 the sum of probabilities is
 _LEFT_OUT = -100  # torch's own ignore_index
@@ -70,7 +70,7 @@ class LossDomains:
                 yield from self._target_outside(call)
             elif function in _OF_SIGNS:
                 yield from self._target_without_signs(call, _OF_SIGNS[function])
-            if function in _OF_CLASSES:
+            if function in CLASS_LOSSES:
                 yield from self._nothing_counts(call)
 
     def _told(self, key: str, call: Call, given: int, **fields: object) -> Remark:

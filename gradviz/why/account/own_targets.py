@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from gradviz.graph.effects import CLASS_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.why.account.remark import Remark, Weight
@@ -15,7 +16,6 @@ from gradviz.words.words import Words
 Equal = Callable[[int, int], bool]
 # the same numbers, all of them and in their order
 _AS_THEY_STAND = frozenset({"view", "reshape", "flatten", "contiguous", "long", "to", "clone"})
-_OF_CLASSES = {"cross_entropy", "nll_loss"}
 
 
 def own_targets(facts: Facts, words: Words, are_equal: Equal) -> Iterator[Remark]:
@@ -29,7 +29,7 @@ def own_targets(facts: Facts, words: Words, are_equal: Equal) -> Iterator[Remark
     """
     behind = facts.in_losses
     for call in reversed(facts.ordinary_calls):
-        if call.function not in _OF_CLASSES or len(call.inputs) < 2:
+        if call.function not in CLASS_LOSSES or len(call.inputs) < 2:
             continue
         if behind.isdisjoint(call.outputs):
             continue

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gradviz.graph.effects import ELEMENTWISE_LOSSES
+from gradviz.graph.effects import CLASS_LOSSES, ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.bindings import scope_of
@@ -17,9 +17,8 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.words.words import Words
 
-_LOSSES = ELEMENTWISE_LOSSES | {
-    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
-}
+_LOSSES = ELEMENTWISE_LOSSES | CLASS_LOSSES
+_LOSSES |= {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 _INDEXES = ("__getitem__", "index_select")
 _MIXING = frozenset("sort msort topk argsort unique cdist".split())
 _SEEDS = {"manual_seed", "manual_seed_all", "set_rng_state", "seed_everything", "set_seed"}

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
+from gradviz.why.code.rewritten import parsed
+
 _AND = ("logical_and", "__and__", "bitwise_and", "and_")
 _OR = ("logical_or", "__or__", "bitwise_or", "or_")
 _NOT = ("logical_not", "__invert__", "bitwise_not")
@@ -47,7 +49,7 @@ def comparison_in(code: str) -> Compared | None:
     >>> comparison_in("mask = x.abs() <= 0.5")
     Compared(code='x.abs() <= 0.5', larger='0.5', smaller='x.abs()')
     """
-    value = getattr(_statement(code), "value", None)
+    value = getattr(parsed(code), "value", None)
     if not isinstance(value, ast.Compare) or len(value.ops) != 1:
         return None
     sides = ast.unparse(value.left), ast.unparse(value.comparators[0])
@@ -103,7 +105,7 @@ def bracketed(code: str) -> str:
     ('(a - b)', 'x[0].abs()', '(-1.0)')
     """
     alone = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
-    value = getattr(_statement(code), "value", None)
+    value = getattr(parsed(code), "value", None)
     return code if isinstance(value, alone) else f"({code})"
 
 
@@ -127,15 +129,7 @@ def _called(call: ast.Call) -> str:
     return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
-def _statement(code: str) -> Any:
-    """Return the syntax node of one statement; None where the code cannot be read: it was cut."""
-    try:
-        return ast.parse(code.strip()).body[0]
-    except (SyntaxError, IndexError):
-        return None
-
-
 def _nodes(code: str) -> list[Any]:
     """Return the syntax nodes of one statement; none of code that cannot be read."""
-    statement = _statement(code)
+    statement = parsed(code)
     return [] if statement is None else [*ast.walk(statement)]

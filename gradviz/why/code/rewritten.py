@@ -29,7 +29,7 @@ def out_of_place(code: str) -> str:
     >>> out_of_place("torch.relu_(h)"), out_of_place("h.zero_()"), out_of_place("init.zeros_(h)")
     ('h = torch.relu(h)', '', '')
     """
-    statement = _parsed(code)
+    statement = parsed(code)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         name = statement.target.id
         value = ast.BinOp(ast.Name(name), statement.op, statement.value)
@@ -54,7 +54,7 @@ def copied_where_bound(code: str, name: str) -> str:
     >>> copied_where_bound("u, v = x", "u")
     ''
     """
-    statement = _parsed(code)
+    statement = parsed(code)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if len(targets) != 1 or ast.unparse(targets[0]) != name:
         return ""
@@ -68,14 +68,14 @@ def data_given(code: str) -> tuple[str, str] | None:
     >>> data_given("self.mask.data = gate(s)"), data_given("y = x.data"), data_given("x.data += 1")
     (('self.mask', 'gate(s)'), None, None)
     """
-    statement = _parsed(code)
+    statement = parsed(code)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Attribute) or target.attr != "data":
         return None
     return ast.unparse(target.value), ast.unparse(statement.value)
 
 
-def _parsed(code: str) -> Any:
+def parsed(code: str) -> Any:
     """Return the syntax node of one statement; None where the code cannot be read: it was cut."""
     try:
         return ast.parse(code.strip()).body[0]
@@ -110,7 +110,7 @@ def in_place(code: str) -> str:
     >>> in_place("w = torch.clamp(w - lr * w.grad, 0)"), in_place("h = f(w)")
     ('w.copy_(torch.clamp(w - lr * w.grad, 0))', '')
     """
-    statement = _parsed(code)
+    statement = parsed(code)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
         return ""
@@ -132,7 +132,7 @@ def called_on(code: str, methods: Collection[str]) -> str:
     >>> called_on("y.float().view(-1)", ("float", "view")), called_on("f(y)", ("f",))
     ('y', '')
     """
-    node = getattr(_parsed(code), "value", None)
+    node = getattr(parsed(code), "value", None)
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr not in methods:
             return ""
@@ -160,7 +160,7 @@ def reduced_whole(code: str, function: str) -> Reduced | None:
     Reduced(factor='w', statement='loss = (e ** 2 * w).mean()')
     >>> reduced_whole("loss = e * w", "mean")
     """
-    statement = _parsed(code)
+    statement = parsed(code)
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
         return None

@@ -11,6 +11,7 @@ from gradviz.graph.records import Frame
 from gradviz.names.bindings import binders_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, display_name
 from gradviz.names.statements import Statements
+from gradviz.why.code.rewritten import parsed
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CHANGING = {"pop", "popitem", "update", "clear", "setdefault", "append", "extend", "insert"}
@@ -48,7 +49,9 @@ def may_differ_between(statements: Statements, one: Frame, other: Frame) -> bool
         one: a statement, with its line.
         other: the other one.
     """
-    words = {n.id for n in ast.walk(_parsed(one.code)) if isinstance(n, ast.Name)}
+    words = {
+        n.id for n in ast.walk(parsed(one.code) or ast.Module([], [])) if isinstance(n, ast.Name)
+    }
     first, last = sorted((one.line, other.line))
     return one.file != other.file or any(
         first < node.lineno < last and (_names_set(node) & words or _sets_a_part(node))
@@ -72,14 +75,6 @@ def _changes(statement: ast.AST, name: str) -> bool:
         if (is_item or is_call) and getattr(_root_of(changed), "id", "") == name:
             return True
     return False
-
-
-def _parsed(code: str) -> ast.AST:
-    """Return the syntax tree of code; an empty one of code that was cut."""
-    try:
-        return ast.parse(code.strip())
-    except SyntaxError:
-        return ast.Module([], [])
 
 
 def _statements_of(statements: Statements, file: str) -> Iterator[Any]:

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Set
 
+from gradviz.graph.effects import CLASS_LOSSES
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
 from gradviz.graph.redo import Obstacle, key_of, obstacles_after, obstacles_alike, refusing
@@ -37,7 +38,6 @@ _SHAPING = frozenset(
 )
 _CASTS = frozenset({"long", "int", "to", "type"})
 CODE = 60  # characters of a call that is to be replaced
-_OF_CLASSES = frozenset("cross_entropy nll_loss".split())
 _COMPARING = {"gt", "ge", "lt", "le", "__gt__", "__ge__", "__lt__", "__le__", "greater", "less"}
 _DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 
@@ -296,7 +296,7 @@ def is_label(tensor: Tensor, facts: Facts) -> bool:
     states = {t.id for t in facts.states.get(tensor.object_id, [])}
     return any(
         any(chooses_by(call, i) for i in states)
-        or (call.function in _OF_CLASSES and states & {*call.inputs[1:]})
+        or (call.function in CLASS_LOSSES and states & {*call.inputs[1:]})
         for call in readers
     )
 

@@ -6,17 +6,16 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gradviz.graph.effects import ELEMENTWISE_LOSSES
+from gradviz.graph.effects import CLASS_LOSSES, ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, Graph, Tensor
 from gradviz.graph.redo import DISCRETE
 from gradviz.names.frames import whole_code
-from gradviz.why.code.rewritten import called_on
+from gradviz.why.code.rewritten import called_on, parsed
 from gradviz.why.evidence.handed_on import KEEPING, computed
 from gradviz.words.speech import Code, say
 
-_OF_CLASSES = frozenset({"cross_entropy", "nll_loss"})
-_LOSSES = _OF_CLASSES | ELEMENTWISE_LOSSES
+_LOSSES = CLASS_LOSSES | ELEMENTWISE_LOSSES
 _EQUAL = frozenset({"eq", "__eq__"})
 _NORMALIZED = frozenset({"softmax", "log_softmax"})
 _CASTS = KEEPING | {"long", "int"}
@@ -100,9 +99,5 @@ def _rewritten(reader: Call, scores: str, classes: str) -> tuple[str, str]:
 
 def _only_call(code: str) -> Any:
     """Return the call that an expression, or what a statement binds, is; None for another."""
-    try:
-        statement: Any = ast.parse(code).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    value = getattr(statement, "value", None)
+    value = getattr(parsed(code), "value", None)
     return value if isinstance(value, ast.Call) else None

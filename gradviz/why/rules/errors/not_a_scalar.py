@@ -37,7 +37,7 @@ def reduced_too_early(failure: Failure) -> Explanation | None:
         calls=[maker, failure.call],
         tensors=[tensor],
         factor=Code(whole.factor),
-        function=reduced[0].function,
+        function=Code(reduced[0].function),
         anew=Code(whole.statement),
         **fields(failure, tensor, None),
     )
@@ -68,7 +68,7 @@ def of_many_numbers(failure: Failure) -> Explanation | None:
         also_at=[maker],
         tensors=[tensor],
         maker=failure.written(maker),
-        function="mean" if failure.optimizers or failure.graph.modules else "sum",
+        function=Code("mean" if failure.optimizers or failure.graph.modules else "sum"),
         backward=Code(backward),
         **fields(failure, tensor, None),
     )

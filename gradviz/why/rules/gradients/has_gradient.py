@@ -29,9 +29,11 @@ def leftover(gradients: Gradients, asked: Asked) -> Explanation:
 def frozen_in_turns(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that a step used the gradient, of what is switched on for its own loss and off again, as
     the networks of a GAN are."""
-    if not gradients.is_moved(asked) or not _was_switched_on(gradients, asked):
+    if not gradients.is_moved(asked):
         return None
     object_id = gradients.states(asked)[-1].object_id
+    if not gradients.facts.was_switched_on(object_id):
+        return None
     backward = gradients.training.sums_used[object_id][-1].added[-1].call
     return gradients.answer(
         asked,
@@ -40,16 +42,6 @@ def frozen_in_turns(gradients: Gradients, asked: Asked) -> Explanation | None:
         calls=[backward],
         checked=("never_tracked",),
         place=gradients.words.where(backward),
-    )
-
-
-def _was_switched_on(gradients: Gradients, asked: Asked) -> bool:
-    """Say whether recorded code let it require grad, where it did not before."""
-    tensor = gradients.graph.tensor
-    writes = gradients.facts.writes_by_object.get(gradients.states(asked)[-1].object_id, ())
-    return any(
-        tensor[e.before_id].requires_grad is False and tensor[e.after_id].requires_grad
-        for e in writes
     )
 
 

@@ -96,7 +96,8 @@ def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
 def _is_left_alone(asked: Silent, tensor: torch.Tensor) -> bool:
     """Say whether the recorded code did not mean a step of a weight that it froze: it switched it
     on again, or, where nothing is asked in particular, stepped others since and not this one."""
-    return _is_frozen_in_turns(asked, tensor) or (asked.bare and _stepped_others(asked, tensor))
+    is_in_turns = asked.facts.was_switched_on(asked.object_of(tensor))
+    return is_in_turns or (asked.bare and _stepped_others(asked, tensor))
 
 
 def _stepped_others(asked: Silent, tensor: torch.Tensor) -> bool:
@@ -106,17 +107,6 @@ def _stepped_others(asked: Silent, tensor: torch.Tensor) -> bool:
     frozen = max((e.call_id for e in writes if states[e.before_id].requires_grad), default=-1)
     every = (m for row in asked.training.moments.values() for m in row)
     return any(m.did is Did.STEPPED and m.call.id > frozen for m in every)
-
-
-def _is_frozen_in_turns(asked: Silent, tensor: torch.Tensor) -> bool:
-    """Say whether the recorded code switched a weight on again after it was frozen, as a GAN does
-    with its discriminator: then it is on when its own step comes."""
-    object_id, states = asked.object_of(tensor), asked.graph.tensor
-    writes = () if object_id is None else asked.facts.writes_by_object.get(object_id, ())
-    return any(
-        states[e.before_id].requires_grad is False and states[e.after_id].requires_grad
-        for e in writes
-    )
 
 
 def _is_nonzero(tensor: torch.Tensor | None) -> bool:
