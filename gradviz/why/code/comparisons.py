@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
+from gradviz.names.position import callee_of
 from gradviz.why.code.rewritten import parsed
 
 _AND = ("logical_and", "__and__", "bitwise_and", "and_")
@@ -67,7 +68,7 @@ def choice_in(code: str) -> Chosen | None:
     Chosen(code='torch.where(x < t, 0, 1)', one='0', other='1')
     >>> choice_in("y = torch.where(mask)")
     """
-    calls = [n for n in _nodes(code) if isinstance(n, ast.Call) and _called(n) == "where"]
+    calls = [n for n in _nodes(code) if isinstance(n, ast.Call) and callee_of(n.func) == "where"]
     if len(calls) != 1 or len(calls[0].args) != 3:
         return None
     one, other = map(ast.unparse, calls[0].args[1:])
@@ -117,16 +118,11 @@ def _operands(node: Any, function: str) -> list[Any]:
         return [node.left, node.right] if isinstance(node.op, sign) else []
     if isinstance(node, ast.UnaryOp) and unary:
         return [node.operand] if isinstance(node.op, ast.Invert) else []
-    if not isinstance(node, ast.Call) or _called(node) != function or node.keywords:
+    if not isinstance(node, ast.Call) or callee_of(node.func) != function or node.keywords:
         return []
     is_method = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) != "torch"
     given = [node.func.value, *node.args] if is_method else node.args  # type: ignore[attr-defined]
     return given if len(given) == (1 if unary else 2) else []
-
-
-def _called(call: ast.Call) -> str:
-    """Return the last name of what a call calls."""
-    return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
 def _nodes(code: str) -> list[Any]:

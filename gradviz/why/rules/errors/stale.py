@@ -102,18 +102,11 @@ def of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:
 def savers_of(failure: Failure, saved: Tensor) -> list[Call]:
     """Return the calls behind this loss that saved a tensor and find it written since, one for each
     line: a copy for one of them leaves the others as they are."""
-    met = failure.facts.reachable(failure.run.roots) if failure.run else set()
-    tensor, found = failure.graph.tensor, dict[object, Call]()
-    for node in (node for node in failure.graph.nodes if node.id in met):
-        stale = [
-            tensor[one.tensor_id]
-            for one in node.saved
-            if one.state is SavedState.STALE and one.tensor_id is not None
-        ]
-        maker = failure.maker(node)
-        if maker is not None and any(t.object_id == saved.object_id for t in stale):
-            found.setdefault(site_of(maker), maker)
-    return [*found.values()]
+    of_it = (f for f in _found_written(failure) if f.tensor.object_id == saved.object_id)
+    first_of_each = dict[object, Call]()
+    for found in of_it:
+        first_of_each.setdefault(site_of(found.saver), found.saver)
+    return [*first_of_each.values()]
 
 
 class Stale(NamedTuple):
@@ -135,16 +128,30 @@ class Stale(NamedTuple):
 def all_stale(failure: Failure) -> Iterator[Stale]:
     """Yield what the nodes behind this loss find written since by other calls than a step: each of
     them makes the backward raise, one after the other."""
+    for found in _found_written(failure):
+        writers = _writers_since(failure, found.tensor, found.version)
+        if writers and not is_update(failure, writers[0], [found.tensor]):
+            yield Stale(found.node, found.saver, found.tensor, writers)
+
+
+class _Found(NamedTuple):
+    """What a node saved, at some version, and finds written since."""
+
+    node: Node
+    saver: Call
+    tensor: Tensor
+    version: int | None
+
+
+def _found_written(failure: Failure) -> Iterator[_Found]:
+    """Yield what the nodes behind this loss find written since."""
     met = failure.facts.reachable(failure.run.roots) if failure.run else set()
     for node in (node for node in failure.graph.nodes if node.id in met):
         saver = failure.maker(node)
-        for one in node.saved:
+        for one in node.saved if saver is not None else ():
             tensor = failure.graph.tensor.get(one.tensor_id)
-            if saver is None or tensor is None or one.state is not SavedState.STALE:
-                continue
-            writers = _writers_since(failure, tensor, one.saved_version)
-            if writers and not is_update(failure, writers[0], [tensor]):
-                yield Stale(node, saver, tensor, writers)
+            if saver is not None and tensor is not None and one.state is SavedState.STALE:
+                yield _Found(node, saver, tensor, one.saved_version)
 
 
 def _writers_since(failure: Failure, tensor: Tensor, version: int | None) -> list[Call]:
