@@ -40,6 +40,7 @@ class Model(nn.Module):
 
 
 def step(cut_before: int | None) -> tuple[Recording, nn.Module]:
+    torch.manual_seed(0)  # one network of 80 had a block in which relu lets nothing through
     model = Model(cut_before)
     with gv.record() as rec:
         loss = model(torch.ones(2, 4)).square().mean()
