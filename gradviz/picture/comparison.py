@@ -84,7 +84,8 @@ class Comparison:
         Raises:
             CannotDraw: as ``Figure.svg``.
         """
-        drawn = self._narrow() or [self.before.svg, self.after.svg]
+        pictures = self._narrow() or [self.before.svg, self.after.svg]
+        drawn = [_with_own_ids(svg, side) for svg, side in zip(pictures, "ab", strict=True)]
         sizes = [render.size(svg) for svg in drawn]
         beside = sum(width for width, _ in sizes) + GAP <= WIDTH
         top = EDGE + LINE * len(self.lines) + LINE // 2
@@ -209,3 +210,12 @@ def _text(text: str, x: int, y: int, width: int, *, bold: bool) -> str:
     return TEXT.format(
         x=x, y=y, font=theme.SANS, size=look.size, fill=fill, weight=weight, text=said
     )
+
+
+def _with_own_ids(svg: str, side: str) -> str:
+    """Return a picture with ids of its own on the page: those of two equal pictures are equal.
+
+    >>> _with_own_ids('<g id="g0123abcd-n1"/><use href="#g0123abcd-n1"/>', "b")
+    '<g id="g0123abcdb-n1"/><use href="#g0123abcdb-n1"/>'
+    """
+    return re.sub(r'(?<=["# ])(g[0-9a-f]{8})-', rf"\1{side}-", svg)
