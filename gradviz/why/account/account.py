@@ -46,6 +46,7 @@ from gradviz.why.account.norm_of_one import norm_of_one
 from gradviz.why.account.not_saved import not_saved
 from gradviz.why.account.nothing_loaded import nothing_loaded
 from gradviz.why.account.one_in_a_list import one_in_a_list
+from gradviz.why.account.out_of_reach import out_of_reach
 from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
@@ -223,6 +224,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from nothing_loaded(case)
     yield from not_saved(case)
     yield from class_left_out(case, _loss_domains(case).values_of)
+    yield from out_of_reach(case.facts, words, _loss_domains(case).values_of)
     yield from layers_again(case.facts, words)
     yield from unscored(case.facts, words)
     yield from shuffled_apart(case.facts, words, case.statements)

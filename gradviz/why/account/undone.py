@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gradviz.graph.effects import FILLING
 from gradviz.graph.facts import Facts, grouped
-from gradviz.graph.records import Call, Wrote
+from gradviz.graph.records import Call, Source, Wrote
 from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.names.frames import frames
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.rules.many import pattern
 from gradviz.words.words import Words
 
 # what gives a tensor values of which the old ones are no part, from another tensor or from none
@@ -19,7 +21,8 @@ _SHARE = 0.5  # of the steps, from which on it is a habit: a restart for each fo
 
 
 def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
-    """Tell of each place that gives what steps move other values after each step, from before it.
+    """Tell of each place that gives what steps move other values after each step, from before it;
+    and of what gives it new ones after some of them.
 
     Args:
         facts: of the recording.
@@ -27,11 +30,16 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
         training: what was done with gradients.
     """
     rows = [(leaf, call) for leaf in training.moments for call in _undoing(facts, training, leaf)]
+    sometimes = []
     for every in grouped((line_of(call), (leaf, call)) for leaf, call in rows).values():
         by_leaf = grouped(every)
         leaf, calls = max(by_leaf.items(), key=lambda pair: len(pair[1]))
         times, steps = len(calls), len([*_between(training.moments[leaf])])
-        if times < max(_TIMES, _SHARE * steps):
+        is_fill = calls[-1].function in FILLING
+        if times < _TIMES or not (is_fill or times >= _SHARE * steps):
+            continue
+        if times < _SHARE * steps:
+            sometimes += every
             continue
         call, leaves = every[-1][1], frozenset(by_leaf)
         step = _last_step(training.moments[every[-1][0]], call.id)
@@ -42,8 +50,33 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
             "n": times,
             "step": words.at(step),
         }
-        key = "undone_fill" if call.function in FILLING else "undone_copy"
+        key = "undone_fill" if is_fill else "undone_copy"
         yield Remark(Weight.IN_VAIN, key, fields, (call,), leaves)
+    yield from _begun_anew(facts, words, sometimes)
+
+
+def _begun_anew(facts: Facts, words: Words, rows: list[tuple[int, Call]]) -> Iterator[Remark]:
+    """Tell of calls that gave leaves new values after some steps: those of one caller together, as
+    of a function that initialises a whole model."""
+    for every in grouped(
+        (frames(call)[1:2] or line_of(call), (leaf, call)) for leaf, call in rows
+    ).values():
+        by_leaf = grouped(every)
+        calls = list({line_of(call): call for _, call in every}.values())
+        outer = frames(calls[-1])[1:2]
+        is_of_several = len(calls) > 1 and bool(outer)
+        code = words.at(calls[-1])
+        if is_of_several:
+            code = words.frame(outer[0])
+        leaves = frozenset(by_leaf)
+        fields = {
+            "code": code,
+            "names": pattern([words.name(facts.latest_state[i].id) for i in sorted(leaves)]),
+            "leaves": len(leaves),
+            "n": max(map(len, by_leaf.values())),
+        }
+        above = tuple(Source(f.file, f.line, f.code) for f in outer if is_of_several)
+        yield Remark(Weight.NOTABLE, "begun_anew", fields, tuple(calls), leaves, above)
 
 
 def _undoing(facts: Facts, training: Training, leaf: int) -> Iterator[Call]:

@@ -128,7 +128,7 @@ def repair(cut: Cut, graph: Graph) -> str:
         return say("mend.reentrant")
     if is_wrapped_result(cut, graph):
         return say("mend.checkpoint_result")
-    if cut.reason is CutReason.DATA and _SETS_DATA.search(code_of(graph.call[cut.call_id])):
+    if cut.reason is CutReason.DATA and _sets_data(graph.call[cut.call_id]):
         return say("mend.data_set")
     if in_sample(cut, graph):
         return say("mend.sample")
@@ -188,6 +188,11 @@ def is_wrapped_result(cut: Cut, graph: Graph) -> bool:
     output = graph.tensor.get(cut.output_id)
     made_float = output is not None and (output.dtype or "").startswith(("float", "bfloat"))
     return made_float and CutReason.CUSTOM_NON_DIFFERENTIABLE in cuts_of_checkpoint(cut, graph)
+
+
+def _sets_data(call: Call) -> bool:
+    """Say whether what a call made was written into the ``.data`` of another tensor."""
+    return any(_SETS_DATA.search(text) for text in _texts_of(call))
 
 
 def in_sample(cut: Cut, graph: Graph) -> bool:

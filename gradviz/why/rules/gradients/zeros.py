@@ -13,6 +13,7 @@ from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.loss_rows import loss_rows
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked, Slot
 from gradviz.why.evidence.zero_flow import FACTORS, FLAT, HOOK, ZeroFlow
+from gradviz.why.rules.gradients.first_step import first_step_alone
 from gradviz.why.rules.gradients.zero_slopes import Reason, at_minimum, reason
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -151,7 +152,8 @@ class Zeros(ZeroFlow):
         least = at_minimum(self.facts, nodes)
         if least is not None:
             return self.at_least(asked, nodes, least)
-        known = self.why_zero(nodes, stops)
+        began = first_step_alone(self.facts, self.words, asked.name, nodes)
+        known = began or self.why_zero(nodes, stops)
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
 
     def of_zero_loss(self, asked: Asked, stops: list[Slot]) -> Explanation | None:

@@ -84,6 +84,8 @@ def _told(
         for some in (trained, held.values())
     )
     names, others = titles
+    owners = (m for m in case.known_modules if held.keys() <= {id(p) for p in parameters_of(m)})
+    other = next((case.called[id(m)] for m in owners if id(m) in case.called), "")
     return case.answer(
         Cause.NOT_MOVED,
         "holds_the_other",
@@ -92,4 +94,5 @@ def _told(
         names=names,
         others=others,
         model=model,
+        other=other or others,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
-from gradviz.why.shown.explanation import Explanation
+from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -33,33 +34,63 @@ def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with what the program froze; where it made a part trainable again,
     with that too: which part was meant cannot be known."""
     groups = _by_switch(case)
-    off = {key: names for key, names in groups.items() if not key[0]}
-    if len(off) < len(groups) and off:
-        return case.beside(found, *_lines(groups), say("losses.flags_meant"))
-    return case.beside(found, *_lines(off)) if off else None
+    off = {switch: names for switch, names in groups.items() if not switch.is_on}
+    if not off:
+        return None
+    listed = _listed_though_frozen(case)
+    if len(off) < len(groups):
+        told = case.beside(found, *_lines(groups), *listed, say("losses.flags_meant"))
+    else:
+        told = case.beside(found, *_lines(off), *listed)
+    lines = [line for switch in off for line in lines_of([switch.call])]
+    return told._replace(lines=tuple(dict.fromkeys([*told.lines, *lines])))
 
 
-def _by_switch(case: Case) -> dict[tuple[bool, str], list[str]]:
+def _listed_though_frozen(case: Case) -> list[str]:
+    """Say of each optimizer that holds frozen parameters beside others, and not all of its model's:
+    it was given these by choice, as what is to learn."""
+    lines = []
+    for optimizer in case.known_optimizers:
+        held = held_by([optimizer])
+        frozen = [p for i, p in case.targets().items() if i in held and not p.requires_grad]
+        every = ({id(p) for p in module.parameters()} for module in case.known_modules)
+        is_chosen = any(held.keys() < own for own in every)
+        if frozen and len(frozen) < len(held) and is_chosen:
+            names = pattern([case.title(p, say("entry.a_parameter")) for p in frozen])
+            optimizer_name = case.optimizer_name(optimizer)
+            lines.append(say("losses.listed_frozen", optimizer=optimizer_name, names=names))
+    return lines
+
+
+class _Switch(NamedTuple):
+    """How a flag was last set: on or off, where, and by a call there."""
+
+    is_on: bool
+    place: str
+    call: Call
+
+
+def _by_switch(case: Case) -> dict[_Switch, list[str]]:
     """Return the names of what was asked about, by its flag and where that was last set; nothing
     of what is switched on and off in turns, as its own step comes."""
-    groups: dict[tuple[bool, str], list[str]] = {}
-    words = case.words
+    switches = dict[tuple[bool, str], _Switch]()
+    groups: dict[_Switch, list[str]] = {}
     in_turns = {a.tensor_id for a, told in case.told if told.form == "frozen_in_turns"}
     for asked in (a for a in case.targets_asked if a.tensor_id not in in_turns):
         call = switched_by(case, asked.tensor_id)
         if call is not None:
-            key = asked.requires_grad, words.where(call)
-            groups.setdefault(key, []).append(asked.name)
+            here = _Switch(bool(asked.requires_grad), case.words.where(call), call)
+            groups.setdefault(switches.setdefault(here[:2], here), []).append(asked.name)
     return groups
 
 
-def _lines(groups: dict[tuple[bool, str], list[str]]) -> list[str]:
+def _lines(groups: dict[_Switch, list[str]]) -> list[str]:
     """Say where the flags were set."""
     return [
-        say("losses.switched_on", names=pattern(names), place=place)
-        if is_on
-        else say("losses.switched_off", names=pattern(names), place=place)
-        for (is_on, place), names in groups.items()
+        say("losses.switched_on", names=pattern(names), place=switch.place)
+        if switch.is_on
+        else say("losses.switched_off", names=pattern(names), place=switch.place)
+        for switch, names in groups.items()
     ]
 
 

@@ -105,7 +105,8 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     is_weighed = asked_beside.is_weighed_with_zero(case, found)
     if is_weighed or _is_wanted_by_nobody(case, found) or _has_no_symptom(case, found):
-        return _observed(found, _on_condition(found), say("meant.not_known"))
+        line = _of_vain_steps(case, found) or say("meant.not_known")
+        return _observed(found, _on_condition(found), line)
     return None
 
 
@@ -213,6 +214,25 @@ def _has_no_symptom(case: Case, found: Explanation) -> bool:
     if found.cause is Cause.CUT and not {cut.reason for cut in found.cuts} <= LETTING_GO:
         return False
     return asked_beside.others_train(case) and not asked_beside.was_read(case, found)
+
+
+def _of_vain_steps(case: Case, found: Explanation) -> str:
+    """Say that an optimizer stepped which holds some of what an answer is about, where nothing that
+    it holds was sent a gradient; "" where none is known."""
+    if case.recording is None:
+        return ""
+    told = (case.graph.tensor.get(a.tensor_id) for a in asked_beside.about(case, found))
+    asked = {tensor.object_id for tensor in told if tensor is not None}
+    vain = [
+        held
+        for held in case.recording.held_at_steps()
+        if not asked.isdisjoint(held) and case.facts.leaves_sent_to.isdisjoint(held)
+    ]
+    for optimizer in case.known_optimizers:
+        states = map(case.recording.find, held_by([optimizer]).values())
+        if {state.object_id for state in states if state is not None} in vain:
+            return say("meant.steps_in_vain", optimizer=case.optimizer_name(optimizer))
+    return ""
 
 
 def _used_siblings(case: Case, found: Explanation) -> list[str]:
