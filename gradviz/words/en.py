@@ -938,6 +938,7 @@ ZERO_PHRASE = {
     "flat": "There its slope is 0: all that arrived met a flat part.",
     "module_hook": "A backward hook of that module returned zeros in place of what arrived.",
     "cast": "It casts to fewer bits, and numbers too small for these became 0.",
+    "one_of_two": "{function} compares {name} with itself: their difference is 0. What {write} wrote, it wrote into both.",
     "own_target": "{function} compares a result with its own numbers: their difference is 0, whatever the weights are.",
     "by_a_number": "It is multiplied by a plain number there that is 0, or too small for the dtype.",
     "by_literal": "It is multiplied by {number} there.",
@@ -956,6 +957,7 @@ ZERO_PHRASE = {
     "padding": "All indices there are padding_idx, whose row learns nothing.",
     "chose_other": "{function}() took the other value everywhere.",
     # what to write instead
+    "mend_one_of_two": "a second name is no copy: let the target be {name}.detach().clone(), and write into that.",
     "mend_own_target": "compare it with the target of the data.",
     "mend_a_number": "another factor than 0; or leave this summand out, and train what it reaches by a loss of its own.",
     "mend_number": "give {name} a value above 0; or leave this summand out, and train what it reaches by a loss of its own.",
@@ -3379,6 +3381,7 @@ ACCOUNT = {
     "target_outside": "{call} expects targets from 0 to 1, and {name} goes from {least} to {most}: then it falls below 0 and on without end, however well the scores fit. Targets of 0 and 1 there.",
     "out_of_reach": "{n} of {of} values in {name} (from {least} to {most}) lie outside of what {function} ({place}) can give, {low} to {high}: {call} never gets near 0, and the gradient gets small where it stands at an end. If the output is to reach them: no such function at the output, or targets scaled to that range.",
     "out_of_reach_below": "{n} of {of} values in {name} are below 0, down to {least}, and {function} ({place}) gives none below 0: {call} never gets near 0. If the output is to reach them: no such function at the output.",
+    "drifting": "{code:list} {code:changes|change} {data} itself, in place, and again in each later pass: a pass begins with what the one before left there. If each is to begin with the same data: out of place, as x = x - mean for x -= mean.",
     "target_without_signs": "{function} expects targets of 1 and -1, and {name} has {n} of {of} others, such as {value} ({call}). If 0 stands for the other class: {name} * 2 - 1, which is 1 and -1.",
     "all_left_out": "All targets in {name} are {value}, which {call} leaves out (ignore_index): its mean is one of nothing, NaN, and no sample trains anything. If {value} is a class as the others: another ignore_index.",
     "all_of_weight_zero": "{weight} is 0 for {classes:list}, and {name} holds no other class: {call} multiplies each sample by 0. If these are to count: weights above 0.",
@@ -3482,6 +3485,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",
         why="a step adds -lr times what it makes of the gradient, and the schedule has made lr 0.",
         mend="let the schedule begin above 0, such as (current_step + 1) / num_warmup_steps; and call scheduler.step() after each optimizer.step().",
+    ),
+    (Cause.NOT_MOVED, "zero_rate_divided"): Answer(
+        verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",
+        why="{divides} is a division of whole numbers, and gives 0 there: what is smaller than the divisor counts for nothing.",
+        mend="{divided} in the place of {divides}.",
     ),
     (Cause.NOT_MOVED, "zero_rate_ended"): Answer(
         verdict="{optimizer}'s next step will not move {names}: its lr is 0, set by {scheduler}.",

@@ -3453,6 +3453,23 @@ for _ in range(2):
     ("scheduler.step() after each", "opt.step()", "opt.step()\n    scheduler.step()"),
 )
 fix(
+    "not_moved/zero_rate_divided",
+    "net",
+    "not net.weight.equal(before)",
+    """
+net = nn.Linear(2, 1)
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: step // 10)
+for _ in range(3):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+    scheduler.step()
+""",
+    ("step / 10 in the place of step // 10", "step // 10", "step / 10"),
+)
+fix(
     "not_moved/zero_rate_ended",
     "net, opt",
     "not net.weight.equal(before)",

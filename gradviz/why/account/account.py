@@ -21,6 +21,7 @@ from gradviz.why.account.code import Code
 from gradviz.why.account.compared_alike import compared_alike
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.draws import draws
+from gradviz.why.account.drifting import drifting
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
@@ -241,6 +242,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
     yield from own_targets(case.facts, words, _loss_domains(case).are_equal)
+    yield from drifting(case.facts, words)
     yield from draws(case.facts, words, case.statements)
     yield from layer_settings(case)
     yield from linear_in_a_row(case.facts, words)

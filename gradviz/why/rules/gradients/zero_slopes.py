@@ -93,7 +93,23 @@ def reason(facts: Facts, nodes: Sequence[Node]) -> Reason | None:
 def _own_target(facts: Facts, _: Node, call: Call) -> Reason | None:
     if not aims_at_itself(facts, call):
         return None
-    return Reason(say("zero.own_target", function=call.function), say("zero.mend_own_target"))
+    wrote = _write_into_both(facts, call)
+    if wrote is None:
+        return Reason(say("zero.own_target", function=call.function), say("zero.mend_own_target"))
+    words = Words(facts.graph)
+    name = words.name(call.inputs[0])
+    why = say("zero.one_of_two", function=call.function, name=name, write=words.at(wrote))
+    return Reason(why, say("zero.mend_one_of_two", name=name))
+
+
+def _write_into_both(facts: Facts, call: Call) -> Call | None:
+    """Return the last write in place into the one tensor that a loss compares with itself, as into
+    a target that is a second name of it."""
+    tensor = facts.graph.tensor
+    objects = {tensor[i].object_id for i in call.inputs[:2]}
+    events = facts.writes_by_object.get(objects.pop(), ()) if len(objects) == 1 else ()
+    before = [e.call_id for e in events if e.call_id < call.id and facts.writes_memory(e)]
+    return facts.graph.call[before[-1]] if before else None
 
 
 def _by_number(facts: Facts, node: Node, call: Call) -> Reason | None:

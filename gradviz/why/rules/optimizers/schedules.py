@@ -50,6 +50,7 @@ class Zero(NamedTuple):
         fresh: whether that schedule still stands at its begin.
         written: whether the code writes it itself.
         uncalled: the method that writes it, where that did not run: "NoamOpt.step".
+        divides: the division of whole numbers that gave this 0: "n // 5".
     """
 
     statements: tuple[Source, ...]
@@ -57,6 +58,7 @@ class Zero(NamedTuple):
     fresh: bool
     written: bool = False
     uncalled: str = ""
+    divides: str = ""
 
 
 def groups_at_zero(optimizer: Any) -> list[Mapping[str, Any]]:
@@ -84,10 +86,11 @@ def why_zero(optimizer: Any, name: str, statements: Statements) -> Zero:
         return _written_zero(name, statements)
     scheduler = schedulers[-1]
     step = getattr(scheduler, "last_epoch", 0)
-    factor = _where_factor_is_zero(scheduler, step)
+    zero = _factor_at_zero(scheduler, step)
+    factor, divides = (None, "") if zero is None else (zero.place, zero.divides)
     made = [s for s in statements.passes(name) if type(scheduler).__name__ in (s.code or "")]
     places = tuple([factor] if factor else made[:1])
-    return Zero(places, type(scheduler).__name__, fresh=step == 0)
+    return Zero(places, type(scheduler).__name__, fresh=step == 0, divides=divides)
 
 
 def _written_zero(name: str, statements: Statements) -> Zero:
@@ -170,7 +173,7 @@ def came_to_zero_last(scheduler: Any) -> bool:
     """Say whether the newest step of a LambdaLR is the first that its function gives 0 for, as it
     does at the end of a training."""
     step = getattr(scheduler, "last_epoch", 0)
-    before, now = (_where_factor_is_zero(scheduler, n) for n in (step - 1, step))
+    before, now = (_factor_at_zero(scheduler, n) for n in (step - 1, step))
     return now is not None and before is None
 
 
@@ -184,22 +187,40 @@ def _is_constant_zero(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and _is_zero(node.value)
 
 
-def _where_factor_is_zero(scheduler: Any, step: int) -> Source | None:
-    """Return the line of a LambdaLR's function that gives 0 for a step, where that can be read off
-    without running it."""
+class _Factor(NamedTuple):
+    """The statement of a function that gives 0, and the division of whole numbers that is 0."""
+
+    place: Source
+    divides: str
+
+
+def _factor_at_zero(scheduler: Any, step: int) -> _Factor | None:
+    """Return where a LambdaLR's function gives 0 for a step, where that can be read off without
+    running it."""
     for function in getattr(scheduler, "lr_lambdas", ()):
         code = code_of_function(function)
         found = None if code is None else function_node(code)
         if found is None:
             continue
         file, node = found
+        numbers = _numbers(function, step)
         try:
-            line = _zero_return(node, _numbers(function, step))
+            line = _zero_return(node, numbers)
+            divides = "" if line is None else _whole_division(line, numbers)
         except (_Unread, ArithmeticError):
             continue
         if line is not None:
-            return source_of(file, line)
+            return _Factor(source_of(file, line), divides)
     return None
+
+
+def _whole_division(statement: ast.AST, numbers: Mapping[str, Any]) -> str:
+    """Return what a statement returns, where that is one division of whole numbers; "" where it is
+    something else."""
+    value = statement.value if isinstance(statement, ast.Return) else statement
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.FloorDiv):
+        return ""
+    return ast.unparse(value) if _value(value, numbers) == 0 else ""
 
 
 class _Unread(Exception):

@@ -25,11 +25,15 @@ def at_zero_rate(case: Case, optimizer: Any, names: list[str]) -> Explanation:
         if zero.written
         else "zero_rate"
         if not zero.scheduler
+        else "zero_rate_divided"
+        if zero.divides
         else ("zero_rate_scheduled" if zero.fresh else "zero_rate_ended"),
         statements=zero.statements,
         optimizer=case.optimizer_name(optimizer),
         scheduler=zero.scheduler,
         writer=zero.uncalled,
+        divides=zero.divides,
+        divided=zero.divides.replace(" // ", " / "),
         names=pattern(names),
     )
 
