@@ -2370,6 +2370,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="backward was called on the loss as it is, so its gradients are not scaled.",
         mend="{scaler}.scale({loss}).backward() in the place of {loss}.backward().",
     ),
+    (Cause.MISUSED, "scaler_unstepped"): Answer(
+        verdict="{scaler} was to update, and has not stepped: {step} steps without it.",
+        why="{scaler}.step() divides the gradients by the scale and looks for infinities; {step} takes them as they are, {scaler}'s scale times too large.",
+        mend="{scaler}.step({optimizer}) in the place of {step}.",
+    ),
     (Cause.MISUSED, "unscaled_twice"): Answer(
         verdict="unscale_() was called twice for this optimizer before update().",
         why="the second one would divide the gradients by the scale again.",
@@ -3382,6 +3387,9 @@ ACCOUNT = {
     "out_of_reach": "{n} of {of} values in {name} (from {least} to {most}) lie outside of what {function} ({place}) can give, {low} to {high}: {call} never gets near 0, and the gradient gets small where it stands at an end. If the output is to reach them: no such function at the output, or targets scaled to that range.",
     "out_of_reach_below": "{n} of {of} values in {name} are below 0, down to {least}, and {function} ({place}) gives none below 0: {call} never gets near 0. If the output is to reach them: no such function at the output.",
     "drifting": "{code:list} {code:changes|change} {data} itself, in place, and again in each later pass: a pass begins with what the one before left there. If each is to begin with the same data: out of place, as x = x - mean for x -= mean.",
+    "kept_again": "{name} keeps {weights} in several entries, each of which is the live memory, not a copy ({places:list}): all of these show what the last step left. To keep what was: .clone() of each tensor, copy.deepcopy(…) of a state_dict().",
+    "froze_nothing": "{code} did nothing: none of the {n} names fulfils {test}, and nothing is frozen. The first of them is {first}. If a part is to be frozen: test for names as they are, before the optimizer is made.",
+    "entropy_with_plus": "{code} stands in {loss} with a plus: each step makes the entropy smaller, and what is drawn surer. If it is there to keep a policy trying: with a minus.",
     "target_without_signs": "{function} expects targets of 1 and -1, and {name} has {n} of {of} others, such as {value} ({call}). If 0 stands for the other class: {name} * 2 - 1, which is 1 and -1.",
     "all_left_out": "All targets in {name} are {value}, which {call} leaves out (ignore_index): its mean is one of nothing, NaN, and no sample trains anything. If {value} is a class as the others: another ignore_index.",
     "all_of_weight_zero": "{weight} is 0 for {classes:list}, and {name} holds no other class: {call} multiplies each sample by 0. If these are to count: weights above 0.",

@@ -26,11 +26,13 @@ from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.forward import Forward
+from gradviz.why.account.froze_nothing import froze_nothing
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.functions_left_out import functions_left_out
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.hooks_of_parameters import hooks_of_parameters
+from gradviz.why.account.kept_again import kept_again
 from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.layers_again import layers_again
 from gradviz.why.account.learned_weights import learned_weights
@@ -250,6 +252,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from started_with_itself(case.facts, words)
     yield from rows_left_out(case)
     yield from frozen_beside(case)
+    yield from froze_nothing(case)
+    yield from kept_again(case)
     yield from states_dropped(case)
     yield from cells_without_state(case)
     yield from eval_undone(case)

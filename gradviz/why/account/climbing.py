@@ -36,6 +36,7 @@ _EXPONENTIALS = {"exp", "expm1", "cosh"}
 _SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
 _LAYERS = {"linear", "conv1d", "conv2d", "conv3d", "matmul", "mm", "addmm"}
 _PARTS = {"chunk", "split", "__getitem__", "unbind", "flatten", "add", "sub", "neg"}
+_ENTROPY = re.compile(r"^(?:\w+ = )?[\w.]+\.entropy\(\)(?:\.(?:mean|sum)\([^()]*\))?$")
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -51,6 +52,7 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
         training: what was done with gradients.
     """
     yield from _rewards(facts, words)
+    yield from _entropies(facts, words)
     for row in loss_rows(facts):
         if len(row.values) < _LONG or not abs(row.values[-1]) > _FAR * abs(row.values[0]):
             continue
@@ -74,6 +76,25 @@ def _rewards(facts: Facts, words: Words) -> Iterator[Remark]:
             loss_name, factor = map(words.name, (loss, found.inputs[0]))
             fields = {"loss": loss_name, "code": words.at(found), "log_prob": factor}
             yield Remark(Weight.WEIGHTY, "log_prob_without_minus", fields, (found,))
+
+
+def _entropies(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of an entropy that stands with a plus in the loss of a policy: one in which
+    log-probabilities stand, too."""
+    for loss in facts.losses[-1:]:
+        behind = facts.ancestors([loss])
+        of_policy = any(_is_log_prob(c) and behind & {*c.outputs} for c in facts.ordinary_calls)
+        for call, sign in _signed_parts(facts, loss) if of_policy else ():
+            if sign > 0 and _is_entropy(call):
+                fields = {"loss": words.name(loss), "code": words.at(call)}
+                yield Remark(Weight.WEIGHTY, "entropy_with_plus", fields, (call,))
+                return
+
+
+def _is_entropy(call: Call) -> bool:
+    """Say whether the code of a call, or the statement around it, is an entropy alone."""
+    statement = [frame.code for frame in frames(call)[:1]]
+    return any(_ENTROPY.search(code) for code in (code_of(call), *statement))
 
 
 def _weighed(facts: Facts, tensor_id: int) -> Call | None:
@@ -151,18 +172,24 @@ def _without_lower_end(
 
 
 def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:
-    """Yield the exponentials that a loss is minus a positive multiple of, as far as calls and the
-    numbers that they gave prove the sign."""
+    """Yield the exponentials that a loss is minus a positive multiple of."""
+    for call, sign in _signed_parts(facts, loss):
+        if plain_name(call.function) in _EXPONENTIALS and sign < 0:
+            yield call
+
+
+def _signed_parts(facts: Facts, loss: int) -> Iterator[tuple[Call, int]]:
+    """Yield the calls that gave what a loss is a sum of, and the sums of these, each with the sign
+    with which it stands there, as far as calls and the numbers that they gave prove it."""
     todo = [(loss, 1)]
     while todo:
         tensor_id, sign = todo.pop()
         call = facts.maker.get(tensor_id)
         if call is None or not call.inputs:
             continue
+        yield call, sign
         function = plain_name(call.function)
-        if function in _EXPONENTIALS and sign < 0:
-            yield call
-        elif function in _SUMS_UP:
+        if function in _SUMS_UP:
             todo.append((call.inputs[0], sign))
         elif function in _NEGATES or function == "rsub":
             todo.append((call.inputs[0], -sign))

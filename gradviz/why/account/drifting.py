@@ -60,7 +60,8 @@ def _part(state: Tensor) -> object:
     is_float = (state.dtype or "").startswith(("float", "bfloat"))
     if state.requires_grad or not is_float or math.prod(state.shape or ()) < 2:
         return None
-    return (state.storage_id, state.storage_offset, state.shape) if state.storage_id else None
+    block = state.storage_id
+    return None if block is None else (block, state.storage_offset, state.shape)
 
 
 def _is_change(facts: Facts, first: Call, event: Wrote) -> bool:

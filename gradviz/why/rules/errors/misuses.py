@@ -162,6 +162,26 @@ def _loss_unscaled(line: FailedLine, failure: Failure) -> Fields:
     }
 
 
+def _unstepped(line: FailedLine, failure: Failure) -> Fields:
+    """Return the scaler that updates, and the one step of an optimizer that it has no part in; None
+    where the scaler steps, or that is not known."""
+    update = next(iter(line.nodes(ast.Call)), None)
+    scaler = getattr(getattr(update, "func", None), "value", None)
+    steps = [] if failure.statements is None else failure.statements.calls("step")
+    if scaler is None or not steps or any(call.args for _, call in steps):
+        return None
+    place, step = steps[0]
+    optimizer = step.func.value  # type: ignore[attr-defined]
+    if len(steps) > 1:
+        return None
+    return {
+        "scaler": ast.unparse(scaler),
+        "step": ast.unparse(step),
+        "optimizer": ast.unparse(optimizer),
+        "at": place,
+    }
+
+
 def _saved(line: FailedLine, failure: Failure) -> Fields:
     """Return what was to be saved for backward and is no tensor."""
     index = int(next(iter(re.findall(r"argument (\d+) is", failure.text)), 0))
@@ -390,6 +410,7 @@ MISUSES: tuple[Misuse, ...] = (
         r"step\(\) missing 1 required positional argument: 'closure'", MISUSED, "closure", _stepped
     ),
     Misuse(r"Attempted (?:step|unscale_) but _scale is None", MISUSED, "unscaled", _loss_unscaled),
+    Misuse(r"No inf checks were recorded prior to update", MISUSED, "scaler_unstepped", _unstepped),
     Misuse(
         r"unscale_\(\) has already been called on this optimizer since the last update",
         MISUSED,
