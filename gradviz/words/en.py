@@ -3390,6 +3390,8 @@ ACCOUNT = {
     "kept_again": "{name} keeps {weights} in several entries, each of which is the live memory, not a copy ({places:list}): all of these show what the last step left. To keep what was: .clone() of each tensor, copy.deepcopy(…) of a state_dict().",
     "froze_nothing": "{code} did nothing: none of the {n} names fulfils {test}, and nothing is frozen. The first of them is {first}. If a part is to be frozen: test for names as they are, before the optimizer is made.",
     "entropy_with_plus": "{code} stands in {loss} with a plus: each step makes the entropy smaller, and what is drawn surer. If it is there to keep a policy trying: with a minus.",
+    "random_buffer": "{name} is a buffer of random numbers ({place}), and nothing moves it. If it is to learn: self.{attribute} = nn.Parameter(…) there.",
+    "noise_not_seen": "{noise}, the target of {call}, is drawn at random ({place}), and {prediction} is not computed from it: no input tells of it, and the best that can be learnt is its mean. If that is the noise to be found: the same {noise} in what goes in.",
     "target_without_signs": "{function} expects targets of 1 and -1, and {name} has {n} of {of} others, such as {value} ({call}). If 0 stands for the other class: {name} * 2 - 1, which is 1 and -1.",
     "all_left_out": "All targets in {name} are {value}, which {call} leaves out (ignore_index): its mean is one of nothing, NaN, and no sample trains anything. If {value} is a class as the others: another ignore_index.",
     "all_of_weight_zero": "{weight} is 0 for {classes:list}, and {name} holds no other class: {call} multiplies each sample by 0. If these are to count: weights above 0.",

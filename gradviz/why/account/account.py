@@ -56,6 +56,7 @@ from gradviz.why.account.own_targets import own_targets
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.predictions import remade_predictions
+from gradviz.why.account.random_buffers import random_buffers
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.read_while_cleared import read_while_cleared
 from gradviz.why.account.remark import Remark, Weight, in_order
@@ -251,6 +252,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from Copies(case.facts, words, trained).remarks()
     yield from started_with_itself(case.facts, words)
     yield from rows_left_out(case)
+    yield from random_buffers(case)
     yield from frozen_beside(case)
     yield from froze_nothing(case)
     yield from kept_again(case)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
@@ -15,6 +16,7 @@ from gradviz.words.words import Words
 
 # what torch gives a derivative of 0 everywhere, whatever it is drawn with
 _DRAWS = {"normal", "poisson", "bernoulli", "binomial"}
+_NOISE = {"randn_like", "rand_like"}
 
 
 def draws(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
@@ -32,6 +34,33 @@ def draws(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark
         key = "drawn_normal" if call.function == "normal" else "drawn"
         yield Remark(Weight.WEIGHTY, key, fields, (call,))
     yield from _log_probabilities_of_new_draws(facts, words, statements)
+    yield from _noise_that_is_not_seen(facts, words)
+
+
+def _noise_that_is_not_seen(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of noise that is drawn like another value, anew in each pass, and is the target of what
+    was not computed from it: nothing can tell it but its mean."""
+    passes = len([b for b in facts.graph.backwards if b.kind == "backward"])
+    behind = facts.in_losses
+    for call in reversed(facts.ordinary_calls):
+        if call.function not in ELEMENTWISE_LOSSES or behind.isdisjoint(call.outputs):
+            continue
+        prediction, target = call.inputs[:2]
+        drawn = facts.maker.get(target)
+        if drawn is None or drawn.function not in _NOISE or passes < 2:
+            return
+        again = [c for c in facts.ordinary_calls if line_of(c) == line_of(drawn)]
+        if len([c for c in again if c.function == drawn.function]) < passes:
+            return
+        if drawn.outputs[0] not in facts.ancestors([prediction]):
+            fields = {
+                "noise": words.name(target),
+                "place": words.where(drawn),
+                "prediction": words.name(prediction),
+                "call": words.at(call),
+            }
+            yield Remark(Weight.WEIGHTY, "noise_not_seen", fields, (drawn, call))
+        return
 
 
 def _drawn_from_tracked(facts: Facts) -> Iterator[Call]:

@@ -193,8 +193,12 @@ class Forward:
         maker = self.facts.maker.get(tensor.id)
         if maker is None or maker.function not in _ADDS_A_DIMENSION or not maker.inputs:
             return False
-        before = self.graph.tensor[maker.inputs[0]].shape or ()
-        return len(tensor.shape or ()) >= len(before)
+        if len(tensor.shape or ()) == 1:
+            return False  # no column
+        before, after = self.graph.tensor[maker.inputs[0]].shape or (), tensor.shape or ()
+        if maker.function == "__getitem__" and len(after) == len(before):
+            return before[1:] != after[1:]  # else some of the rows, as a batch is taken
+        return len(after) >= len(before)
 
     def over_the_batch(self) -> Iterator[Remark]:
         """Tell of a softmax over the first dimension of scores from which a loss takes one of each

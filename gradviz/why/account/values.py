@@ -87,7 +87,8 @@ class Values:
             edge = state.gradient_edge
             unread = line_of(maker) not in read and state.former is not None
             unread = unread and edge is not None and edge.node_id not in met
-            is_loss = bool(LOSS.search(state.code_name)) and single(state)
+            begins = again.id in self.facts.losses  # what a backward begins with is a loss
+            is_loss = single(state) and (begins or bool(LOSS.search(state.code_name)))
             if unread and is_loss and state.requires_grad and stands_above(maker, next_maker):
                 found[line_of(maker)] = Remark(
                     Weight.IN_VAIN,

@@ -236,7 +236,12 @@ def _has_gradient(found: Explanation) -> bool:
 def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:
     """Say how many get a gradient: ``4 trainable parameters: 2 reached, 2 not.``"""
     if gradients.losses:
-        reached = [gradients.reaches(a) or _has_gradient(e) for a, e in trains]
+        missing = next((a for a, _ in trains if a.grad == "none"), None)
+        filling = (None if missing is None else gradients.of_backwards(missing)) or gradients
+        reached = [
+            (filling if a.grad == "none" else gradients).reaches(a) or _has_gradient(e)
+            for a, e in trains
+        ]
     else:
         reached = [a.grad not in ("none", "zero") for a, _ in trains]
     unknown = sum(gradients.hidden(a) and not r for (a, _), r in zip(trains, reached, strict=True))

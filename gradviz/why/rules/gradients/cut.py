@@ -85,8 +85,18 @@ def _handed_past(gradients: Gradients, cut: Cut) -> tuple[int, int, Call] | None
 
 def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between the loss and it."""
-    cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))
+    cuts = of_constants(gradients, gradients.flow.separating(asked.tensor_id))
+    cuts = to_mend(gradients, cuts)
     return cut(gradients, asked, cuts, behind=False) if cuts else None
+
+
+def of_constants(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
+    """Return those of several cuts that make a summand of a loss a mere number: the others leave
+    theirs a gradient to something else, and may be meant. All where none does."""
+    if len(cuts) < 2:
+        return cuts
+    useless = gradients.cuts_of_constants
+    return [c for c in cuts if c in useless] or cuts
 
 
 def severed_before(gradients: Gradients, asked: Asked) -> Explanation | None:

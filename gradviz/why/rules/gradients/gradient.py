@@ -10,11 +10,13 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.flow import Flow
 from gradviz.graph.preview import unread
 from gradviz.graph.records import Call, Cut, Graph, Node, NodeKind, SavedState, Tensor
 from gradviz.graph.training import Did, Training
 from gradviz.why.evidence.doubts import unspent
 from gradviz.why.evidence.paths import Asked
+from gradviz.why.evidence.summands import Summands
 from gradviz.why.rules.gradients.zeros import Zeros
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -58,17 +60,17 @@ class Gradients(Zeros):
 
     def of_backwards(self, asked: Asked) -> Gradients | None:
         """Ask of the losses of backward() alone, where no loss was given and one of them is made of
-        what autograd.grad derived with a graph: autograd.grad fills no .grad."""
-        call, tensor = self.graph.call, self.graph.tensor
+        what autograd.grad derived: autograd.grad fills no .grad."""
+        call = self.graph.call
         kinds = {
             kind: [call[b.call_id] for b in self.graph.backwards if b.kind == kind]
             for kind in ("grad", "backward")
         }
         losses = [i for made in kinds["backward"] for i in made.inputs[:1]]
-        if self.given or asked.grad != "none" or not losses:
+        if self.given or asked.grad != "none" or not losses or not kinds["grad"]:
             return None
         behind = self.facts.ancestors(losses)
-        derived = {i for made in kinds["grad"] for i in made.outputs if tensor[i].requires_grad}
+        derived = {i for made in kinds["grad"] for i in made.outputs}
         if derived.isdisjoint(behind):
             return None
         return Gradients(self.graph, losses, self.zeros, self.still, self.training)
@@ -85,6 +87,12 @@ class Gradients(Zeros):
         return [self.graph.call[c.call_id] for c in cuts]
 
     # --- no path leads to it ----------------------------------------------------------------------
+
+    @cached_property
+    def cuts_of_constants(self) -> list[Cut]:
+        """The cuts that leave a summand of a loss without any gradient."""
+        parts = (p for i in self.losses for p in Summands(Flow(self.graph, [i])).constants())
+        return [cut for part in parts for cut in part.cuts]
 
     def unreached(self, asked: Asked) -> bool:
         """Say whether no path leads from the loss to it."""

@@ -9,6 +9,7 @@ from functools import reduce
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call, Node, Tensor
+from gradviz.graph.training import line_of
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.loss_rows import loss_rows
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked, Slot
@@ -285,10 +286,18 @@ class Zeros(ZeroFlow):
 
     def made_of_zeros(self, nodes: Sequence[Node]) -> tuple[str, Call] | None:
         """Return the input of the only node's call that was made of zeros and never written, and
-        what made it."""
-        joins = any(node.name.startswith(_JOINING) for node in nodes)
-        call = self.graph.call.get(nodes[0].call_id) if len(nodes) == 1 and not joins else None
-        for tensor_id in call.inputs if call is not None else ():
+        what made it; of several nodes of one line the last one's, where each has such an input."""
+        if any(node.name.startswith(_JOINING) for node in nodes):
+            return None
+        calls = [self.graph.call[node.call_id] for node in nodes if node.call_id is not None]
+        if len(calls) < len(nodes) or len({line_of(call) or call.id for call in calls}) != 1:
+            return None
+        made = [self._zeros_in(call) for call in dict.fromkeys(calls)]
+        return made[-1] if all(made) else None
+
+    def _zeros_in(self, call: Call) -> tuple[str, Call] | None:
+        """Return the input of a call that was made of zeros and never written, and what made it."""
+        for tensor_id in call.inputs:
             start = computed(self.facts, tensor_id)
             maker = self.facts.maker.get(start)
             state = self.graph.tensor[start]
