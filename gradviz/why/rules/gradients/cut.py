@@ -26,6 +26,8 @@ OF_CUTS = {
     CutReason.NO_GRAD_WRITE: Cause.NO_GRAD_WRITE,
 }
 
+_WRITTEN = {CutReason.DETACH, CutReason.DATA}
+
 
 def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that it was computed from what asks for gradients, through a cut."""
@@ -85,18 +87,23 @@ def _handed_past(gradients: Gradients, cut: Cut) -> tuple[int, int, Call] | None
 
 def severed(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between the loss and it."""
-    cuts = of_constants(gradients, gradients.flow.separating(asked.tensor_id))
-    cuts = to_mend(gradients, cuts)
+    cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))
+    cuts = of_constants(gradients, cuts)
     return cut(gradients, asked, cuts, behind=False) if cuts else None
 
 
 def of_constants(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
-    """Return those of several cuts that make a summand of a loss a mere number: the others leave
-    theirs a gradient to something else, and may be meant. All where none does."""
-    if len(cuts) < 2:
+    """Return those of several cuts that make a summand of a loss a mere number, where all are
+    written in order to cut: the others leave theirs a gradient to something else, and may be
+    meant. All where none does."""
+    if len(cuts) < 2 or not {c.reason for c in cuts} <= _WRITTEN:
         return cuts
-    useless = gradients.cuts_of_constants
-    return [c for c in cuts if c in useless] or cuts
+    facts, losses = gradients.facts, gradients.flow.losses
+    useless = [c for c in cuts if c in gradients.cuts_of_constants]
+    if any(obstacles_after(c, facts, losses) for c in useless):
+        return cuts
+    alike = {_mended_with(gradients, c) for c in useless}
+    return [c for c in cuts if _mended_with(gradients, c) in alike] or cuts
 
 
 def severed_before(gradients: Gradients, asked: Asked) -> Explanation | None:
