@@ -79,6 +79,8 @@ def never_stepped(asked: Silent) -> Explanation | None:
     if not found:
         return None
     row = next(iter(found.values()))
+    if _steps_with_a_closure(asked):
+        return None
     clear = training.unused[row[-1].run or 0]
     left = _step_not_run(asked)
     if left is not None:
@@ -329,6 +331,17 @@ def _is_given_closure(asked: Silent, step: Call) -> bool:
     site = asked.recording.sites().get(step.id, ()) if asked.recording is not None else ()
     node = locate(*site[:2]).node if site else None
     return isinstance(node, ast.Call) and bool(node.args or node.keywords)
+
+
+def _steps_with_a_closure(asked: Silent) -> bool:
+    """Say whether a step is given a function of the code, which runs backward: the optimizer may
+    find that nothing is left to do."""
+    functions = {node.name for _, node in asked.statements.nodes(ast.FunctionDef)}
+    given = (call.args[0] for _, call in asked.statements.calls("step") if call.args)
+    return any(
+        isinstance(one, ast.Lambda) or (isinstance(one, ast.Name) and one.id in functions)
+        for one in given
+    )
 
 
 def _is_broken(asked: Silent, tensor_id: int) -> bool:
