@@ -34,6 +34,7 @@ def not_saved(case: Case) -> Iterator[Remark]:
             continue
         other = case.called.get(id(twins[0])) or type(loaded).__name__
         differing = _differing(_plain(owner, loaded), _plain(other, twins[0]))
+        differing = [spot for spot in differing if not _is_made_anew(case, spot)]
         if differing:
             yield _told(case, place, other, differing)
 
@@ -63,6 +64,21 @@ def _differing(here: dict[str, tuple[Spot, Any]], there: dict[str, Any]) -> list
         for name, (spot, value) in here.items()
         if name in there and read(partial(torch.equal, value, there[name][1])) is False
     ]
+
+
+def _is_made_anew(case: Case, spot: Spot) -> bool:
+    """Say whether a forward gives an attribute its tensor: what it leaves there in each call, as
+    attention weights to look at, is no state."""
+    return any(
+        _method_around(node) == "forward" for _, node in case.statements.sets(spot.attribute)
+    )
+
+
+def _method_around(node: Any) -> str:
+    """Return the name of the function in which a statement stands; "" of a file's own."""
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        node = getattr(node, "parent", None)
+    return "" if node is None else node.name
 
 
 def _plain(word: str, module: Any) -> dict[str, tuple[Spot, Any]]:
