@@ -1469,6 +1469,6 @@ for _ in range({n}):
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_model_that_is_switched_back_is_not_left_in_evaluation(n: int) -> None:
-    left = IN_BOTH_MODES.format(n=n, after="pass")
-    assert asked(left).cause == "eval_mode"
-    assert asked(left.replace("pass", "net.train()")).cause != "eval_mode"
+    in_turns = IN_BOTH_MODES.format(n=n, after="pass")  # each pass begins in train mode
+    assert asked(in_turns).cause != "eval_mode"
+    assert asked(in_turns.replace("pass", "net.train()")).cause != "eval_mode"

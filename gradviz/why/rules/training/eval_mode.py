@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module, Source
+from gradviz.graph.records import Module, ModuleCall, Source
 from gradviz.graph.training import Did, Training
 from gradviz.names.position import dotted
 from gradviz.watch.identity import read
@@ -62,9 +62,10 @@ def left_in_eval(asked: Silent) -> Explanation | None:
         calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
         since = 1 + max((at for at, c in enumerate(calls) if c.training), default=-1)
         layers = _modal_in_eval(asked, root)
-        nth = next((at for at, c in enumerate(calls[since:], since + 1) if c.id in trained), None)
-        was_trained = any(c.id in trained and c.training for c in calls)
-        if layers and nth and was_trained and not _is_switched_back(asked, root):
+        before = {_line_of(c) for c in calls[:since] if c.id in trained and c.training}
+        later = (at for at, c in enumerate(calls[since:], since + 1) if c.id in trained)
+        nth = next((at for at in later if _line_of(calls[at - 1]) in before), None)
+        if layers and nth and not _is_switched_back(asked, root):
             return asked.answer(
                 Cause.EVAL_MODE,
                 "left",
@@ -75,6 +76,11 @@ def left_in_eval(asked: Silent) -> Explanation | None:
                 nth=nth,
             )
     return None
+
+
+def _line_of(call: ModuleCall) -> object:
+    """Return where a module was called; None where that is not known."""
+    return call.source[:2] if call.source is not None else None
 
 
 def _is_switched_back(asked: Silent, root: Module) -> bool:
