@@ -68,19 +68,10 @@ def _cleared(
 def never_stepped(asked: Silent) -> Explanation | None:
     """Tell of backwards in a loop, whose gradients were each cleared, and that no step used, though
     an optimizer has the parameters."""
-    training = asked.training
-    held = {asked.object_of(p) for p in held_by(asked.named_optimizers.values()).values()}
-    found = dict[int, list[Moment]]()
-    for leaf in asked.leaves:
-        every = training.moments[leaf]
-        unused = [m for m in every if m.did is Did.ADDED and m.run in training.unused]
-        if leaf in held and Did.STEPPED not in {m.did for m in every} and _in_a_loop(unused):
-            found[leaf] = unused
-    if not found:
+    training, found = asked.training, _each_cleared(asked)
+    if not found or _steps_with_a_closure(asked):
         return None
     row = next(iter(found.values()))
-    if _steps_with_a_closure(asked):
-        return None
     clear = training.unused[row[-1].run or 0]
     left = _step_not_run(asked)
     if left is not None:
@@ -108,6 +99,20 @@ def never_stepped(asked: Silent) -> Explanation | None:
         backwards=len(row),
         clear=asked.words.code(clear),
     )
+
+
+def _each_cleared(asked: Silent) -> dict[int, list[Moment]]:
+    """Return the backwards of a loop, by leaf, whose gradients were each cleared, and that no step
+    used, though an optimizer has the leaf."""
+    training = asked.training
+    held = {asked.object_of(p) for p in held_by(asked.named_optimizers.values()).values()}
+    found = dict[int, list[Moment]]()
+    for leaf in asked.leaves:
+        every = training.moments[leaf]
+        unused = [m for m in every if m.did is Did.ADDED and m.run in training.unused]
+        if leaf in held and Did.STEPPED not in {m.did for m in every} and _in_a_loop(unused):
+            found[leaf] = unused
+    return found
 
 
 def _stepped_another(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module, ModuleCall, Source
+from gradviz.graph.records import Module, Source
 from gradviz.graph.training import Did, Training
 from gradviz.names.position import dotted
 from gradviz.watch.identity import read
@@ -57,14 +57,10 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
 def left_in_eval(asked: Silent) -> Explanation | None:
     """Tell of a model that was trained in train mode, then ran in eval mode, and stayed there while
     further forwards of the same line were trained; nothing of one that is in train mode by now."""
-    trained = _trained_calls(asked)
+    runs = _runs_of_calls(asked)
     for root in asked.graph.modules:
-        calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
-        since = 1 + max((at for at, c in enumerate(calls) if c.training), default=-1)
         layers = _modal_in_eval(asked, root)
-        before = {_line_of(c) for c in calls[:since] if c.id in trained and c.training}
-        later = (at for at, c in enumerate(calls[since:], since + 1) if c.id in trained)
-        nth = next((at for at in later if _line_of(calls[at - 1]) in before), None)
+        nth = _left_since(asked, root, runs)
         if layers and nth and not _is_switched_back(asked, root):
             return asked.answer(
                 Cause.EVAL_MODE,
@@ -78,9 +74,17 @@ def left_in_eval(asked: Silent) -> Explanation | None:
     return None
 
 
-def _line_of(call: ModuleCall) -> object:
-    """Return where a module was called; None where that is not known."""
-    return call.source[:2] if call.source is not None else None
+def _left_since(asked: Silent, root: Module, runs: Mapping[int, Set[int]]) -> int | None:
+    """Return which forward of a module is the first trained one in eval mode after the last in
+    train mode, counted from 1; None where there is none, or a loss is made of both modes."""
+    calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
+    in_train = [at for at, c in enumerate(calls) if c.training]
+    since = in_train[-1] + 1 if in_train else 0
+    in_both = set[int]().union(*(runs.get(calls[at].id, set()) for at in in_train))
+    if not in_both:
+        return None
+    later = ((at, runs.get(c.id, set())) for at, c in enumerate(calls[since:], since + 1))
+    return next((at for at, of in later if of and of.isdisjoint(in_both)), None)
 
 
 def _is_switched_back(asked: Silent, root: Module) -> bool:
@@ -115,22 +119,20 @@ def _parts_of(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
     return [(path, part) for path, part in module.named_modules() if path]
 
 
-def _trained_calls(asked: Silent) -> set[int]:
-    """Return the module calls out of which a backward ran whose gradients a step used: an attack's
-    or a saliency's train nothing."""
+def _runs_of_calls(asked: Silent) -> dict[int, set[int]]:
+    """Return the module calls out of which backwards ran whose gradients a step used, with these
+    backwards: an attack's or a saliency's train nothing."""
     tensor, facts = asked.graph.tensor, asked.facts
-    used = asked.training.step_using
-    ran = {
-        event.node_id
-        for run in used
-        if run is not None
-        for event in facts.nodes_of_run.get(run, ())
-    }
-    found = set[int]()
+    ran = dict[int, set[int]]()
+    for run in (r for r in asked.training.step_using if r is not None):
+        for event in facts.nodes_of_run.get(run, ()):
+            ran.setdefault(event.node_id, set()).add(run)
+    found = dict[int, set[int]]()
     for call in facts.ordinary_calls:
         ends = (tensor[i].gradient_edge for i in call.outputs)
-        if call.module_call not in found and any(e and e.node_id in ran for e in ends):
-            found.update(facts.module_calls_around(call.module_call))
+        runs = set[int]().union(*(ran.get(e.node_id, set()) for e in ends if e))
+        for around in facts.module_calls_around(call.module_call) if runs else ():
+            found.setdefault(around, set()).update(runs)
     return found
 
 

@@ -37,6 +37,8 @@ _CHOSEN_FORMS = {
     (Cause.BRANCH_NOT_TAKEN, "read_since"),
     (Cause.EVAL_MODE, "stepped"),
     (Cause.LEFTOVER_GRAD_MOVES, "would_move"),
+    (Cause.NEVER_TRACKED, "plain_tensor"),
+    (Cause.NEVER_TRACKED, "plain_zeros"),
 }
 # forms that tell of code which says something else: it was to switch the flags on again
 _CONTRADICTING = {"only_off"}
