@@ -492,6 +492,17 @@ class Operations:
         return table
 
     @cached_property
+    def filled_in(self) -> set[tuple[int, int]]:
+        """The parameters into which something was sent, by the id of their object, each with the
+        run in which it was."""
+        return {
+            (object_id, sent.run)
+            for object_id, by_op in self.filled_from.items()
+            for sents in by_op.values()
+            for sent in sents
+        }
+
+    @cached_property
     def filled_by(self) -> dict[int, list[Sent]]:
         """What each operation sent into parameters, by its place."""
         pairs = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cached_property
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate, Operations, Weight
 from gradviz.graph.records import Backward
 from gradviz.picture.outline.cards import Cards
@@ -28,6 +30,7 @@ class BackwardLines:
         self.operations = cards.operations
         self.weights = cards.operations.weights
         self.causes = cards.causes
+        self._regions: dict[int, int | None] = {}  # by model, once it was looked for
 
     def lines(self) -> list[tuple[Span, ...]]:
         """Tell what each of several backwards did, model by model."""
@@ -92,7 +95,7 @@ class BackwardLines:
             return [Span(say("outline.all_of", n=n, total=len(self.weights)), "cut")]
         spans, none = list[Span](), list[Span]()
         for module in self.operations.graph.modules:
-            weights = [w for w in self.weights if w.module_id == module.id]
+            weights = self._weights_of.get(module.id, [])
             if not weights or (told_frozen and all(w.fate is Fate.FROZEN for w in weights)):
                 continue
             if any(got_in(self.operations, weight, run) for weight in weights):
@@ -159,12 +162,25 @@ class BackwardLines:
         got = {w.module_id for w in self.weights if got_in(self.operations, w, run)}
         return bool(got) and any(self._region_around(i) is not None for i in modules - got)
 
+    @cached_property
+    def _weights_of(self) -> dict[int | None, list[Weight]]:
+        """The parameters of each model, by its id; None: of none."""
+        return grouped((weight.module_id, weight) for weight in self.weights)
+
+    @cached_property
+    def _calls_of(self) -> dict[int, list[int]]:
+        """The calls of each model as a whole, by its id."""
+        calls = self.cards.tree.call.values()
+        return grouped((call.module_id, call.id) for call in calls if not call.path)
+
     def _region_around(self, module_id: int) -> int | None:
         """Return the stretch where no gradient is recorded in which a model ran as a whole."""
-        tree, region = self.cards.tree, self.cards.expansion.no_grad.region
-        calls = [c.id for c in tree.call.values() if c.module_id == module_id and not c.path]
-        found = {region.get(at) for i in calls for at in tree.below.get(i, ())}
-        return found.pop() if len(found) == 1 else None
+        if module_id not in self._regions:
+            tree, region = self.cards.tree, self.cards.expansion.no_grad.region
+            calls = self._calls_of.get(module_id, ())
+            found = {region.get(at) for i in calls for at in tree.below.get(i, ())}
+            self._regions[module_id] = found.pop() if len(found) == 1 else None
+        return self._regions[module_id]
 
     def _only_zeros(self, weight: Weight, run: int) -> bool:
         """Say whether all that a parameter got in a run was zeros, or it got nothing."""
@@ -174,5 +190,4 @@ class BackwardLines:
 
 def got_in(operations: Operations, weight: Weight, run: int) -> bool:
     """Say whether something was sent into a parameter in a run."""
-    sents = operations.filled_from.get(weight.key, {}).values()
-    return any(sent.run == run for some in sents for sent in some)
+    return (weight.key, run) in operations.filled_in

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Set
 from functools import cached_property, reduce
+from heapq import heappop, heappush
 from itertools import groupby
+from typing import NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Fate
 from gradviz.graph.records import ModuleCall
 from gradviz.picture.outline.before import key_of
@@ -16,6 +19,22 @@ from gradviz.picture.outline.unit import Kind, Merged, Unit, listed, unit_of
 from gradviz.picture.outline.units import BY_FUNCTION, Expansion, function_of
 
 SIDE_BY_SIDE = 5  # equal calls that become rows of one card; more are counted
+
+
+class _Statements(NamedTuple):
+    """The loose operations of a recording, statement by statement, in order.
+
+    Attributes:
+        ops: of each statement, without what goes into cuts alone.
+        users: of each statement, the operations that use what these make.
+        at: the statement of each of these operations.
+        leading_to: of each operation, the statements that it uses.
+    """
+
+    ops: list[list[int]]
+    users: list[set[int]]
+    at: dict[int, int]
+    leading_to: dict[int, list[int]]
 
 
 class Gathering:
@@ -66,37 +85,60 @@ class Gathering:
     def _with_losses(self, items: list[Unit]) -> list[Unit]:
         """Take what only a loss uses out of the statements, into one card for each loss."""
         loose = [u for u in items if u.kind is Kind.STATEMENT]
-        runs = statement_runs(loose, self.expansion)
+        statements = self._statements_of(loose)
         loss_of: dict[int, int] = {}
         for start in self.operations.starts:
-            self._take(start, runs, loss_of)
+            self._take(start, statements, loss_of)
         found: list[Unit] = []
         for unit in items:
             if unit.kind is not Kind.STATEMENT or unit.ops[0] not in loss_of:
                 found.append(unit)
-        for start in self.operations.starts:
-            ops = sorted(at for at, loss in loss_of.items() if loss == start)
-            if ops:
-                found.append(Unit(Kind.LOSS, ops))
+        for ops in grouped((loss, at) for at, loss in loss_of.items()).values():
+            found.append(Unit(Kind.LOSS, sorted(ops)))
         return sorted(found, key=_last_op)
 
-    def _take(self, start: int, runs: list[list[Unit]], loss_of: dict[int, int]) -> None:
-        """Find the statements whose every user is in the loss that this operation made."""
-        for run in reversed(runs):
-            ops = self._not_cut_off([unit.ops[0] for unit in run])
-            if start in ops:
-                ops = self._only_for(start, [at for at in ops if at <= start])
-                loss_of.update(dict.fromkeys(ops, start))
+    def _statements_of(self, loose: list[Unit]) -> _Statements:
+        """Look at each statement once: what uses it, and which statements lead to an operation."""
+        runs = statement_runs(loose, self.expansion)
+        ops = [self._not_cut_off([unit.ops[0] for unit in run]) for run in runs]
+        users = [self._users(some) for some in ops]
+        at = {op: i for i, some in enumerate(ops) for op in some}
+        return _Statements(
+            ops, users, at, grouped((u, i) for i, of in enumerate(users) for u in of)
+        )
+
+    def _take(self, start: int, statements: _Statements, loss_of: dict[int, int]) -> None:
+        """Find the statements whose every user is in the loss that this operation made, backwards
+        from there: of those alone that lead to what was found."""
+        todo = [-statements.at[start]] if start in statements.at else []
+        done = set[int]()
+        while todo:
+            place = -heappop(todo)
+            if place in done:
                 continue
-            if not self.expansion.alone.isdisjoint(ops):
-                continue
-            users = self._users(ops)
-            logged = {user for user in users if self._is_logged(user, {*ops})}
-            users -= logged
-            if not users or any(loss_of.get(user) != start for user in users):
-                continue
-            if self._may_join_loss(ops):
-                loss_of.update(dict.fromkeys((*ops, *logged), start))
+            done.add(place)
+            joined = self._joining(start, statements, place, loss_of)
+            loss_of.update(dict.fromkeys(joined, start))
+            for at in joined:
+                for before in statements.leading_to.get(at, ()):
+                    if before < place:
+                        heappush(todo, -before)
+
+    def _joining(
+        self, start: int, statements: _Statements, place: int, loss_of: dict[int, int]
+    ) -> list[int]:
+        """Return what of a statement is part of a loss; with it, what only puts that aside."""
+        ops = statements.ops[place]
+        if start in ops:
+            return self._only_for(start, [at for at in ops if at <= start])
+        if not self.expansion.alone.isdisjoint(ops):
+            return []
+        users = statements.users[place]
+        logged = {user for user in users if self._is_logged(user, {*ops})}
+        is_only_there = all(loss_of.get(user) == start for user in users - logged)
+        if users == logged or not is_only_there or not self._may_join_loss(ops):
+            return []
+        return [*ops, *logged]
 
     def _only_for(self, start: int, ops: list[int]) -> list[int]:
         """Leave out of the statement that made a loss what a module in it used before: the ``mean``

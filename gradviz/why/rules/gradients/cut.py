@@ -180,8 +180,10 @@ def why_cut(gradients: Gradients, cut: Cut) -> str:
 
 
 def mend_of(gradients: Gradients, cuts: list[Cut]) -> str:
-    """Say what to write instead of the first two cuts that are mended differently."""
-    mends = list(dict.fromkeys(fix_of(c, gradients.graph, gradients.flow.losses) for c in cuts))
+    """Say what to write instead of the first two cuts that are mended differently. Those of one
+    line and reason are mended as the last of them: a loop has thousands."""
+    last = {_mended_with(gradients, c): c for c in cuts}.values()
+    mends = list(dict.fromkeys(fix_of(c, gradients.graph, gradients.flow.losses) for c in last))
     if len(mends) == 1:
         return mends[0]
     return say("gradient.two_mends", first=mends[0].rstrip("."), other=mends[1])

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Backward, Cut, CutReason
-from gradviz.graph.training import Did
+from gradviz.graph.training import Did, line_of
 from gradviz.why.evidence.fixes import fix_of
 from gradviz.why.evidence.summands import Summands
 from gradviz.why.rules.many import pattern
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # cuts that somebody wrote in order to cut
 _WRITTEN = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA, CutReason.NO_GRAD}
+
+_FEW = 3  # backwards of one line
 
 
 class Idle(NamedTuple):
@@ -51,12 +53,21 @@ def trains_nothing(case: Case, found: Explanation) -> Explanation | None:
     facts = case.facts
     wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
     used = _Used(case, facts)
-    for run in reversed([b for b in case.graph.backwards if b.kind == "backward"]):
+    for run in _last_of_each_line(case):
         for idle in _idle_parts(case, facts, run):
             mine = not wanted or not wanted.isdisjoint(idle.lost)
             if mine and used.only(run, idle, wanted):
                 return _told(case, facts, idle)
     return None
+
+
+def _last_of_each_line(case: Case) -> list[Backward]:
+    """Return the last backwards of each line, the last of all first: each is looked through whole,
+    and a loop has thousands."""
+    runs = [b for b in case.graph.backwards if b.kind == "backward"]
+    lines = grouped((line_of(case.graph.call[b.call_id]), b) for b in runs)
+    last = [b for line, every in lines.items() for b in (every[-_FEW:] if line else every)]
+    return sorted(last, key=lambda b: b.call_id, reverse=True)
 
 
 def _idle_parts(case: Case, facts: Facts, run: Backward) -> Iterator[Idle]:
