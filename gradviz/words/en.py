@@ -3006,6 +3006,18 @@ SMALL |= {
     for cause in (Cause.NAN, Cause.EXPLODING)
     for form, answer in NOT_FINITE.items()
 }
+SMALL |= {
+    (Cause.NAN, "came_as_nan"): Answer(
+        verdict="{broken}",
+        why="{name} has NaN itself, and {code} computes with it: {blamed} is taken at NaN. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
+        mend="take the entries with NaN out of {name}, or put harmless numbers there (torch.nan_to_num({name})), before {code}.",
+    ),
+    (Cause.NAN, "came_as_nan_unread"): Answer(
+        verdict="{broken}",
+        why="{code} gave NaN, from {name} it seems, whose values were not read (more than 8): {blamed} is taken at NaN. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
+        mend="if {name} has NaN: take these entries out, or put harmless numbers there (torch.nan_to_num), before {code}.",
+    ),
+}
 # torch's anomaly mode raises at NaN, and not at inf
 SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
     mend="look at the gradients on the way, from the loss on: t.register_hook(print) before backward.",
@@ -3392,6 +3404,9 @@ ACCOUNT = {
     "entropy_with_plus": "{code} stands in {loss} with a plus: each step makes the entropy smaller, and what is drawn surer. If it is there to keep a policy trying: with a minus.",
     "random_buffer": "{name} is a buffer of random numbers ({place}), and nothing moves it. If it is to learn: self.{attribute} = nn.Parameter(…) there.",
     "noise_not_seen": "{noise}, the target of {call}, is drawn at random ({place}), and {prediction} is not computed from it: no input tells of it, and the best that can be learnt is its mean. If that is the noise to be found: the same {noise} in what goes in.",
+    "uneven_alone": "{step} used the gradient of one backward {times:once|## times}, and the sum of {more} {n:once|## times}, of a loss that is scaled as for a sum ({scaled}). If several are to add up before each step: it stands in the other branch, or under the wrong condition.",
+    "uneven_rest": "{step} used the sum of {usual} backwards {times:once|## times}, and of {more} {n:once|## times}: what a round leaves over goes into the first step of the next one, and after the last round into none. If it is to count: a step after each round, too.",
+    "eval_freezes_nothing": "{name} ran in eval mode alone ({place}), which freezes nothing: steps move {n} of its {of} parameters. If it is to stay as it is: {name}.requires_grad_(False), and the optimizer without it.",
     "target_without_signs": "{function} expects targets of 1 and -1, and {name} has {n} of {of} others, such as {value} ({call}). If 0 stands for the other class: {name} * 2 - 1, which is 1 and -1.",
     "all_left_out": "All targets in {name} are {value}, which {call} leaves out (ignore_index): its mean is one of nothing, NaN, and no sample trains anything. If {value} is a class as the others: another ignore_index.",
     "all_of_weight_zero": "{weight} is 0 for {classes:list}, and {name} holds no other class: {call} multiplies each sample by 0. If these are to count: weights above 0.",

@@ -4908,6 +4908,33 @@ loss.backward()
     ("+ eps inside, before it", ".sqrt()", ".add(1e-6).sqrt()"),
     ("eps", "w.pow(2).sum()", "(w.pow(2).sum() + 1e-6)"),
 )
+fix(
+    "nan/came_as_nan",
+    "w",
+    IS_FINITE,
+    """
+w = torch.ones(2, requires_grad=True)
+x = torch.tensor([1.0, float("nan")])
+loss = ((w * x) ** 2)[:1].sum()
+loss.backward()
+""",
+    ("take the entries with NaN out of x", "w * x", "w[:1] * x[:1]"),
+    ("torch.nan_to_num(x)", "w * x", "w * torch.nan_to_num(x)"),
+)
+fix(
+    "nan/came_as_nan_unread",
+    "w",
+    IS_FINITE,
+    """
+w = torch.ones(3, requires_grad=True)
+rows = torch.full((4, 3), float("nan"))
+rows[:3] = 1.0
+loss = ((rows @ w) ** 2)[:3].sum()
+loss.backward()
+""",
+    ("take these entries out", "rows @ w", "rows[:3] @ w"),
+    ("torch.nan_to_num", "rows @ w", "torch.nan_to_num(rows) @ w"),
+)
 for call in ("sqrt()", "log()"):
     fix(
         "nan/masked",

@@ -22,6 +22,7 @@ from gradviz.why.account.compared_alike import compared_alike
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.draws import draws
 from gradviz.why.account.drifting import drifting
+from gradviz.why.account.eval_freezes_nothing import eval_freezes_nothing
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
@@ -74,6 +75,7 @@ from gradviz.why.account.steps import Steps
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
+from gradviz.why.account.uneven_steps import uneven_steps
 from gradviz.why.account.unregistered import unregistered
 from gradviz.why.account.unscored import unscored
 from gradviz.why.account.untied import untied
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 MOST = 6  # lines that are told
+_FEW = 2  # of them, beside an answer about something else
 
 
 def with_account(case: Case, found: Explanation) -> Explanation | None:
@@ -103,6 +106,22 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
         odd=(*in_vain, *found.odd, *odd),
         more=(*found.more, *rest),
         lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
+    )
+
+
+def with_oddities(case: Case, found: Explanation) -> Explanation | None:
+    """Return the same answer, with what is odd in the recorded steps and losses: what nobody asked
+    for leads, and does not hide it."""
+    if case.recording is None or not case.graph.backwards:
+        return None
+    told = [r for r in _remarks(case) if r.weight in (Weight.IN_VAIN, Weight.WEIGHTY)]
+    told = in_order(told, _wanted(case))[:_FEW]
+    if not told:
+        return None
+    places = lines_of([c for r in told for c in r.calls], [s for r in told for s in r.statements])
+    return found._replace(
+        more=(*(r.sentence for r in told), *found.more),
+        lines=tuple(dict.fromkeys([*found.lines, *places])),
     )
 
 
@@ -205,6 +224,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from sums_of_inputs(case)
     yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
+    yield from uneven_steps(steps)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
@@ -260,6 +280,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from cells_without_state(case)
     yield from eval_undone(case)
     yield from eval_of_a_part(case)
+    yield from eval_freezes_nothing(case)
     yield from statistics_of_frozen(case)
     yield from moved_beside_zeros(case)
     yield from frozen_scaled(case)

@@ -364,6 +364,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, meant.as_observed, meant.may_be_meant),
     Rule(AGAIN, ANY, left_out.left_out_instead, meant.is_wanted_by_nobody),
     Rule(AGAIN, SOME | STAYS, meant.silent_instead, meant.is_wanted_by_nobody),
+    Rule(AGAIN, ANY, account.with_oddities, meant.is_wanted_by_nobody),
     # --- what goes wrong although nothing raises, the worst first ---------------------------------
     Rule(SILENT, HERE, overwritten.overwritten),
     Rule(SILENT, STAYS, shared_snapshot.snapshots),

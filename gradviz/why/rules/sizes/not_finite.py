@@ -18,6 +18,7 @@ from gradviz.why.evidence.softmaxes import SOFTMAX, masked_rows
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
+from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -77,7 +78,8 @@ def first_broken(sizes: Sizes) -> Backward | None:
     seen = [r for r in sizes.runs if any(s.broken for s in sizes.steps.get(r.run, ()))]
     if not seen or sizes.run is None:
         return None
-    return sizes.run if sizes.run in seen and not sizes.lost(sizes.run) else seen[0]
+    is_sound = sizes.run in seen and not sizes.lost(sizes.run)
+    return sizes.run if is_sound and not had_broken_weights(sizes, sizes.run) else seen[0]
 
 
 def not_on_the_way(sizes: Sizes, value: str) -> str:
@@ -300,6 +302,9 @@ def made_at(
     """Blame the node that made what is not finite, and name the others that did so by
     themselves."""
     point = point_of(sizes, step)
+    came = nan_before(sizes, cause, broken, point)
+    if came is not None:
+        return came
     why = [in_backward(sizes, run, why_broken(sizes, point))]
     if others:
         places = list(map(sizes.words.at, others))
