@@ -58,7 +58,7 @@ MENDS = {
     "eps or clamp": r"\beps|clamp",
     "eval": r"\beval\(\)",
     "earlier tensor": r"use the tensor from before",
-    "finite input": r"put a harmless value in|look for the first result that is not finite",
+    "finite input": r"put (?:a )?harmless (?:value in|numbers there)|look for the first result that is not finite",
     "floating point": r"use a float\b|floating-point|float32",
     "function with a derivative": r"function with a derivative",
     "go on with what is picked": r"entries that it picks|ask for (the gradient|that) of",
