@@ -3027,6 +3027,7 @@ SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
 ADVICE = {
     "masked_row": "-1e9 in the place of the infinity in {code}; or -inf, and a mask that leaves at least one entry of each row.",
     "log_of_softmax": "F.log_softmax(…) in the place of {code}: far from the largest score softmax gives exactly 0 ({maker}, {place}), and the logarithm of 0 is infinite.",
+    "log_of_rest": ".clamp(min=1e-6) of what {code} is taken of, before the logarithm: where softmax is sure it gives exactly 1 ({maker}, {place}), 1 minus that is 0, and the logarithm of 0 is infinite.",
     "log_of_sigmoid": "F.logsigmoid(x) in the place of log(sigmoid(x)), F.logsigmoid(-x) in that of log(1 - sigmoid(x)), or F.binary_cross_entropy_with_logits on the scores: far out sigmoid gives exactly 0 or 1 ({maker}, {place}), and the logarithm of 0 is infinite.",
     "clamp_at_one": "{bound} ({place}) is exactly 1 in float32, so that clamp lets a 1 through, and {code} is the logarithm of 0. Clamp further off: an eps of 1e-6.",
     "clamp": "the clamp ({place}) lets 0 through, or 1 where the logarithm is of 1 minus it: its bounds must be apart from 0 and 1 in the dtype (in float32 1 - 1e-8 is 1). An eps of 1e-6, or a loss that takes the raw scores.",

@@ -282,6 +282,11 @@ def test_what_is_meant_is_not_told_so(program: str) -> None:
 
 NAN = {
     "log_of_softmax": ("torch.log(F.softmax(s, 1))", "F.log_softmax(s, 1)", "F.log_softmax(…)"),
+    "log_of_rest": (
+        "torch.log(1 - F.softmax(s, 1))",
+        "torch.log((1 - F.softmax(s, 1)).clamp(min=1e-6))",
+        ".clamp(min=1e-6) of what",
+    ),
     "log_of_sigmoid": ("torch.log(1 - torch.sigmoid(s))", "F.logsigmoid(-s)", "F.logsigmoid(-x)"),
     "clamp_at_one": (
         "torch.log(1 - torch.clamp(torch.sigmoid(s), 1e-8, 1 - 1e-8))",

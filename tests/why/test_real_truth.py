@@ -1,8 +1,8 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once, the
-last not yet; of the fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once;
+of the fourth one half and later the other; the last is not judged yet), ``real_learn6`` and ``real_learn7`` (to work with, collected
 later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
 the third and of those after it hold more programs that look odd and are meant so:
 
@@ -122,7 +122,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind13", "real_blind13/healthy")  # no answers stand beside them yet
+UNASKED = ("real_blind13", "real_blind13/healthy")  # run once, and not judged yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER

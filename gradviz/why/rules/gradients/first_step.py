@@ -48,8 +48,8 @@ def first_step_alone(facts: Facts, words: Words, leaf: str, nodes: Sequence[Node
 
 def _recurrent(facts: Facts, nodes: Sequence[Node]) -> Call | None:
     """Return the one call of a recurrent layer that made all of some nodes."""
-    calls = {node.call_id for node in nodes}
-    call = facts.graph.call.get(calls.pop() or 0) if len(calls) == 1 else None
+    calls = {facts.graph.call.get(node.call_id) for node in nodes}
+    call = calls.pop() if len(calls) == 1 else None
     is_layer = call is not None and call.function in _RECURRENT and call.module is not None
     return call if is_layer else None
 

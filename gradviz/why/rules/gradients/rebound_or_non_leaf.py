@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.frames import names_kept, names_read
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
@@ -186,7 +187,18 @@ def leaf_above(gradients: Gradients, asked: Asked) -> tuple[Tensor | None, bool]
     if (leaf := scaled_leaf(gradients, asked, states[-1])) is not None:
         return leaf, False
     earlier = earlier_leaf(gradients, states[-1], gradients.facts.reachable([start[0]]))
+    earlier = earlier or leaf_of_its_statement(gradients, asked, states[-1])
     return earlier, earlier is not None
+
+
+def leaf_of_its_statement(gradients: Gradients, asked: Asked, result: Tensor) -> Tensor | None:
+    """Return the leaf of the same shape for which a name stood that the statement of a result reads
+    and gives to the result: ``param = param - lr * param.grad``, of the parameters of a loop."""
+    maker = gradients.maker(asked)
+    if maker is None or names_read(maker).isdisjoint(names_kept(maker) & {asked.name}):
+        return None
+    leaves = gradients.flow.leaves_directly_behind(asked.tensor_id)
+    return leaves[0] if len(leaves) == 1 and leaves[0].shape == result.shape else None
 
 
 def scaled_leaf(gradients: Gradients, asked: Asked, result: Tensor) -> Tensor | None:

@@ -147,6 +147,8 @@ def _of_log(facts: Facts, words: Words, call: Call) -> Advice:
         return Advice(say("advice.clamp", place=words.where(last)), (last,))
     if last is not None and function in ("softmax", "sigmoid"):
         fields = {"place": words.where(last), "code": words.code(call), "maker": words.code(last)}
+        if function == "softmax" and is_rest:
+            return Advice(say("advice.log_of_rest", **fields), (last,))
         if function == "softmax":
             return Advice(say("advice.log_of_softmax", **fields), (last,))
         return Advice(say("advice.log_of_sigmoid", **fields), (last,))
