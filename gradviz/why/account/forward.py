@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
@@ -132,10 +132,7 @@ class Forward:
             if n < 2:
                 continue
             one, other = (self.graph.tensor[i] for i in call.inputs)
-            target = other if one.requires_grad else one
-            if not other.requires_grad and not one.requires_grad:
-                # what takes the result may have one dimension as well as two
-                target = other if other.shape == (n, 1) else one
+            target = self._to_be_shaped(call, n, compares=compares)
             names = self._names_there(call)
             fields = {
                 "call": self.words.at(call),
@@ -161,6 +158,35 @@ class Forward:
             is_met = any(a == b for a, b in zip(there, known, strict=True))
             names = there if is_direct or is_met else names
         return dict(zip(call.inputs, map(Code, names), strict=True))
+
+    def _to_be_shaped(self, call: Call, n: int, *, compares: bool) -> Tensor:
+        """Return which of a column and a row of n is to get the shape of the other: the one without
+        a history, where what the call gives may have either shape."""
+        one, other = (self.graph.tensor[i] for i in call.inputs)
+        column = other if other.shape == (n, 1) else one
+        if not other.requires_grad and not one.requires_grad:
+            return column  # what takes the result may have one dimension as well as two
+        if compares and self._meets_a_row(call, n):
+            return column
+        return other if one.requires_grad else one
+
+    def _meets_a_row(self, call: Call, n: int) -> bool:
+        """Say whether what a call gives is taken together with a row of n later on: as an advantage
+        with log-probabilities, which a column would spread out once more."""
+        todo, seen = [*call.outputs], set[int]()
+        for tensor_id in todo:  # grows as it is read
+            for reader in self.facts.calls_reading.get(tensor_id, ()):
+                if reader.id in seen or (n, n) not in self._shapes(reader.outputs):
+                    continue
+                seen.add(reader.id)
+                if (n,) in self._shapes(reader.inputs):
+                    return True
+                todo.extend(reader.outputs)
+        return False
+
+    def _shapes(self, tensor_ids: Iterable[int]) -> set[tuple[int, ...] | None]:
+        """Return the shapes of some tensors."""
+        return {self.graph.tensor[i].shape for i in tensor_ids}
 
     def _is_summed_up(self, call: Call) -> bool:
         """Say whether nothing but one number is made of the result of a call."""

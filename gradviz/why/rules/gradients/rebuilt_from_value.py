@@ -5,20 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause, Sure
-from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.records import Call, Cut, CutReason
 from gradviz.names.frames import frames, list_filled, names_in, sum_added_to
 from gradviz.why.code.number_arguments import NumberArgument, number_argument
 from gradviz.why.evidence.fixes import fix_alone, fix_of
 from gradviz.why.evidence.messages import usual_repair
 from gradviz.why.evidence.paths import Asked
+from gradviz.why.evidence.summands import single
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
 # calls whose result is no tensor of torch's
 OUT = ("item", "numpy", "tolist")
+# losses of which no number is a part: all that they are given is tensors
+_OF_TENSORS_ALONE = ELEMENTWISE_LOSSES | {
+    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+}
 # what makes a tensor of a list of numbers
 _OF_A_LIST = re.compile(r"\b(torch\.(?:tensor|Tensor|FloatTensor|as_tensor))\(\[")
 
@@ -36,6 +42,8 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     if way_back is not None and way_back.cuts:
         cuts = [*way_back.cuts]
+    if way_back is None and all(_is_printed_alone(gradients, cut) for cut in cuts):
+        return None
     calls = gradients.calls_of_cuts(cuts)
     if way_back is None:
         return gradients.answer(
@@ -60,6 +68,33 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         mend=_mend_of_reader(gradients, cuts[-1], way_back.tensor_ids)
         or mends_on_the_way_out(gradients, cuts),
     )
+
+
+def _is_printed_alone(gradients: Gradients, cut: Cut) -> bool:
+    """Say whether the number of a copied out result is no part of the loss: the name of that
+    result was given to a later one, which is in the loss and made of what was there before."""
+    facts = gradients.facts
+    number = gradients.graph.tensor[cut.input_id]
+    if cut.reason is not CutReason.COPIED_OUT or number.former is None or not single(number):
+        return False
+    name, known = number.former.name, facts.maker.keys()
+    named = (t for t in gradients.graph.tensors if t.id in facts.in_losses and t.id in known)
+    return any(
+        name == (t.former.name if t.former is not None else t.code_name)
+        and single(t)
+        and _is_made_without(gradients, facts.maker[t.id], cut)
+        for t in named
+    )
+
+
+def _is_made_without(gradients: Gradients, maker: Call, cut: Cut) -> bool:
+    """Say whether a call that compares tensors alone was given none that could hold the number:
+    all of them were there before it was copied out, or have a history."""
+    if maker.id < cut.call_id or maker.function not in _OF_TENSORS_ALONE:
+        return False
+    facts, tensor = gradients.facts, gradients.graph.tensor
+    makers = ((tensor[i], facts.maker.get(i)) for i in maker.inputs)
+    return all(t.requires_grad or made is None or made.id < cut.call_id for t, made in makers)
 
 
 def mends_on_the_way_out(gradients: Gradients, cuts: list[Cut]) -> str:
