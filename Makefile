@@ -155,6 +155,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind11/healthy --check
 	$(PY) tests/why/real_trial.py real_blind12 --check
 	$(PY) tests/why/real_trial.py real_blind12/healthy --check
+	$(PY) tests/why/real_trial.py real_blind13 --check
+	$(PY) tests/why/real_trial.py real_blind13/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check

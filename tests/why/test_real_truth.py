@@ -1,8 +1,8 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once;
-of the fourth one half and later the other; the last is not judged yet), ``real_learn6`` and ``real_learn7`` (to work with, collected
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once; of the
+fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
 later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
 the third and of those after it hold more programs that look odd and are meant so:
 
@@ -116,24 +116,24 @@ ASKED = (
     "real_blind11/healthy",
     "real_blind12",
     "real_blind12/healthy",
+    "real_blind13",
+    "real_blind13/healthy",
     "real_learn6",
     "real_learn6/healthy",
     "real_learn7",
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind13", "real_blind13/healthy")  # run once, and not judged yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
 BLIND8, HEALTHY8, BLIND9, HEALTHY9, BLIND10, HEALTHY10, *LAST = LATEST
-BLIND11, HEALTHY11, BLIND12, HEALTHY12, *LEARNT = LAST
+BLIND11, HEALTHY11, BLIND12, HEALTHY12, BLIND13, HEALTHY13, *LEARNT = LAST
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-BLIND13, HEALTHY13 = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *BLIND13, *HEALTHY13]
+ALL = [*ALL_ASKED, *LEARN8]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -247,8 +247,8 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     ]
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
-    late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10, *HEALTHY11, *HEALTHY12)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt, *HEALTHY13)
+    late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10, *HEALTHY11, *HEALTHY12, *HEALTHY13)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
     # half of HEALTHY9: they take no part in the shares
