@@ -4,6 +4,7 @@ a moving average, ``copy_()``. Knows no torch."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from gradviz.graph.facts import Facts
@@ -44,29 +45,42 @@ def copied(facts: Facts) -> list[Copied]:
 
 def _copied(facts: Facts) -> Iterator[Copied]:
     """Yield what was written into parameters from parameters."""
-    graph, leaf_in_memory = facts.graph, _leaves_in_memory(facts)
-
-    leaves = set(leaf_in_memory.values())
-
-    def at(tensor_id: int) -> int | None:
-        tensor = graph.tensor[tensor_id]
-        if tensor.object_id in leaves:  # ``w.data = …`` gives it other memory each time
-            return tensor.object_id
-        return None if tensor.storage_id is None else leaf_in_memory.get(tensor.storage_id)
-
+    graph, memory = facts.graph, _Memory(facts)
     for event in facts.writes:
         call = graph.call[event.call_id]
         is_step = call.bookkeeping and call.function.startswith(STEPS)
         if event.alias or is_step or call.function in _NO_VALUES:
             continue
-        leaf = at(event.after_id)
+        leaf = memory.leaf_at(event.after_id)
         if leaf is None or call.id in facts.backward_calls:
             continue
         given = [i for i in call.inputs if i != event.before_id]
-        sources = _sources(facts, given, at)
+        # ``w.data = value`` takes the memory of the value: that is no leaf's yet
+        taken = graph.tensor[event.after_id].storage_id if call.function == "data" else None
+        leaf_at = partial(memory.leaf_at, but=taken)
+        sources = _sources(facts, given, leaf_at)
         if sources:
-            is_whole = call.function == "copy_" and list(map(at, given)) == [*sources]
+            is_whole = call.function == "copy_" and list(map(leaf_at, given)) == [*sources]
             yield Copied(leaf, call, sources, is_whole)
+
+
+class _Memory:
+    """Whose memory a state is in: of the parameters and other leaves that require grad."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.tensor = facts.graph.tensor
+        self.leaf_in = _leaves_in_memory(facts)
+        self.leaves = set(self.leaf_in.values())
+
+    def leaf_at(self, tensor_id: int, but: int | None = None) -> int | None:
+        """Return the object id of the leaf that a state is in the memory of, if that is not a given
+        one; None where there is none."""
+        tensor = self.tensor[tensor_id]
+        if tensor.object_id in self.leaves:  # ``w.data = …`` gives it other memory each time
+            return tensor.object_id
+        if tensor.storage_id is None or tensor.storage_id == but:
+            return None
+        return self.leaf_in.get(tensor.storage_id)
 
 
 def _leaves_in_memory(facts: Facts) -> dict[int, int]:

@@ -40,6 +40,7 @@ OF_BITS = frozenset(
 _LOGICAL = OF_BITS | frozenset("logical_and logical_or logical_xor logical_not all any".split())
 _COUNTING = frozenset("argmax argmin argsort nonzero count_nonzero bincount one_hot".split())
 _ALWAYS_DISCRETE = _CASTS | _COMPARING | _LOGICAL | _COUNTING
+WITHOUT_DERIVATIVE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 _OFF = (CutReason.NO_GRAD, CutReason.NO_GRAD_WRITE, CutReason.INFERENCE_MODE)
 Key = tuple[object, ...]
 

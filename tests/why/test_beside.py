@@ -44,7 +44,7 @@ def test_gradients_that_are_there_are_not_judged() -> None:
             "opt.zero_grad()\nloss = (net(x) - y).pow(2).mean()\nopt.step()\nloss.backward()\n",
             "opt.step() (program.py line 9) stands before the only backward (program.py line 10)",
         ),
-        (STEP + "net[2].bias.data = torch.ones(1)\n", "net.2.bias: .data was given other values"),
+        (STEP + "net[2].bias.data = torch.ones(1)\n", "net.2.bias: .data was set anew"),
         (
             STEP.replace("- y", "- y + net[0](x).detach().sum()"),
             "In a loss as a value: net[0](x) (detach, program.py line 9).",

@@ -885,7 +885,7 @@ def test_values_that_were_given_back_before_a_step_are_not_odd(before: str, afte
         opt.step()
         {after}
     """
-    assert (".data was given other values" in one_line(asked(program))) == (after == GIVEN)
+    assert (".data was set anew" in one_line(asked(program))) == (after == GIVEN)
 
 
 # --- data that a policy collected ------------------------------------------------------------------
@@ -1472,3 +1472,166 @@ def test_a_model_that_is_switched_back_is_not_left_in_evaluation(n: int) -> None
     in_turns = IN_BOTH_MODES.format(n=n, after="pass")  # each pass begins in train mode
     assert asked(in_turns).cause != "eval_mode"
     assert asked(in_turns.replace("pass", "net.train()")).cause != "eval_mode"
+
+
+# --- what an evaluation, a pruning and a backward in a backward leave -------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "is_told"), [("torch.clamp(scale.data, 0, 5)", False), ("0.5 * scale.data", True)]
+)
+def test_values_that_stay_the_same_are_not_said_to_be_new(value: str, is_told: bool) -> None:
+    program = f"""
+    scale = nn.Parameter(torch.tensor(1.0))
+    opt = torch.optim.SGD([scale], lr=1e-3)
+    for _ in range(2):
+        opt.zero_grad()
+        (scale * torch.randn(4)).pow(2).mean().backward()
+        opt.step()
+        scale.data = {value}
+    """
+    assert ("set anew" in one_line(asked(program))) == is_told
+
+
+DRAWN = """
+net = nn.Linear(3, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    logp = net(torch.randn(8, 3)).log_softmax(1)
+    {read}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "is_told"),
+    [
+        (
+            "it = torch.multinomial(logp.detach().exp(), 1); loss = -logp.gather(1, it).mean()",
+            False,
+        ),
+        ("loss = -(logp.detach().exp() * logp).sum(1).mean()", True),
+    ],
+)
+def test_what_is_only_drawn_from_is_not_told_as_read(read: str, is_told: bool) -> None:
+    assert ("In a loss as a value" in one_line(asked(DRAWN.format(read=read)))) == is_told
+
+
+@pytest.mark.parametrize(
+    ("clear", "said"),
+    [
+        ("opt.zero_grad()", "had a gradient; it was cleared after the step"),
+        ("pass", "have a gradient; none is None"),
+        ("a.grad = None", "have a gradient, or had one that was cleared after the step"),
+    ],
+)
+def test_leaves_whose_gradient_was_cleared_had_one(clear: str, said: str) -> None:
+    program = f"""
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    opt = torch.optim.SGD([a, b], lr=0.1)
+    loss = (a * b).pow(2).sum()
+    loss.backward()
+    opt.step()
+    {clear}
+    """
+    assert said in one_line(asked(program))
+
+
+@pytest.mark.parametrize(("start", "is_told"), [("0", False), ("1", True)])
+def test_a_decay_leaves_the_zeros_of_a_pruning(start: str, is_told: bool) -> None:
+    program = f"""
+    net = nn.Linear(3, 1)
+    net.weight.data[0, 0] = {start}
+    mask = torch.tensor([[0.0, 1.0, 1.0]])
+    opt = torch.optim.SGD(net.parameters(), lr=0.1, weight_decay=0.1)
+    for _ in range(2):
+        opt.zero_grad()
+        net(torch.randn(8, 3)).pow(2).mean().backward()
+        net.weight.grad.mul_(mask)
+        opt.step()
+    """
+    assert ("moves every entry" in one_line(asked(program))) == is_told
+
+
+def test_a_backward_inside_a_backward_fills_gradients_of_the_loss() -> None:
+    program = """
+    class Again(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, net):
+            ctx.save_for_backward(x)
+            ctx.net = net
+            return net(x)
+
+        @staticmethod
+        def backward(ctx, sent):
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            with torch.enable_grad():
+                ctx.net(x).backward(sent)
+            return x.grad, None
+
+    first, net = nn.Linear(3, 3), nn.Linear(3, 1)
+    opt = torch.optim.SGD([*first.parameters(), *net.parameters()], lr=0.1)
+    loss = Again.apply(first(torch.randn(8, 3)), net).pow(2).mean()
+    loss.backward()
+    """
+    answer = one_line(asked(program, "net", "loss"))
+    assert "2 of 2 trainable parameters have a gradient" in answer
+    assert "is not from loss" not in answer
+
+
+def test_the_copies_of_a_moving_average_are_all_counted() -> None:
+    program = """
+    net, follower = nn.Linear(3, 1), nn.Linear(3, 1).requires_grad_(False)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(5):
+        x = torch.randn(8, 3)
+        with torch.no_grad():
+            for slow, fast in zip(follower.parameters(), net.parameters()):
+                slow.data = slow.data * 0.9 + fast.data * 0.1
+        loss = (net(x) - follower(x)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "5 times slow.data" in one_line(asked(program))
+
+
+def test_what_an_evaluation_adapts_is_no_constant_of_the_training() -> None:
+    program = """
+    w = torch.ones(3, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+
+    def adapted(train):
+        fast = w
+        for _ in range(2):
+            slope, = torch.autograd.grad(fast.pow(3).sum(), fast, create_graph=train)
+            fast = fast - 0.1 * slope
+        return fast
+
+    loss = adapted(True).pow(2).sum()
+    loss.backward()
+    opt.step()
+    after = adapted({train})
+    """
+    assert "without create_graph" not in one_line(asked(program.format(train=False), "w"))
+    first_order = program.replace("adapted(True)", "adapted(False)").format(train=False)
+    assert "without create_graph" in one_line(asked(first_order, "w"))
+
+
+def test_a_plain_tensor_beside_a_training_is_a_fault_only_if_it_is_to_be_trained() -> None:
+    program = """
+    net = nn.Linear(3, 1)
+    weight = torch.ones(3)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    loss = (net(torch.randn(8, 3)) + (weight * net.weight ** 2).sum()).pow(2).mean()
+    loss.backward()
+    opt.step()
+    {look}
+    """
+    answer = one_line(asked(program.format(look=""), "weight"))
+    assert "[observed]" in answer
+    assert "only if that is to be trained" in answer
+    answer = one_line(asked(program.format(look="print(weight.grad)"), "weight"))
+    assert "[never tracked]" in answer

@@ -124,7 +124,7 @@ def _moved_by(optimizer: Any, group: Any, p: Any) -> tuple[str, str] | None:
     """Return by what a step moves the entries of a parameter whose gradient is 0, as the key of a
     sentence and what it names; None where they stay."""
     decay = group.get("weight_decay")
-    if isinstance(decay, (int, float)) and decay != 0:
+    if isinstance(decay, (int, float)) and decay != 0 and not _are_zeros_there(p):
         return "decay_beside_zeros", number(decay)
     state = optimizer.state.get(p, {})
     kept = next((name for name in _KEPT if state.get(name) is not None), None)
@@ -133,6 +133,15 @@ def _moved_by(optimizer: Any, group: Any, p: Any) -> tuple[str, str] | None:
     if not bool(((p.grad == 0) & (state[kept] != 0)).any()):
         return None
     return "momentum_beside_zeros", kept
+
+
+def _are_zeros_there(p: Any) -> bool:
+    """Say whether a parameter is 0 wherever its gradient is, as what was pruned is: a decay leaves
+    that. Of a gradient that was cleared nothing is known."""
+    if p.grad is None or p.grad.is_sparse or p.grad.shape != p.shape:
+        return False
+    nothing = p.grad == 0
+    return bool(nothing.any() and not nothing.all() and (p.detach()[nothing] == 0).all())
 
 
 def _is_in_part(case: Case, call: Call) -> bool:

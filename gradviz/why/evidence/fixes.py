@@ -10,7 +10,14 @@ from collections.abc import Iterable, Set
 from gradviz.graph.effects import CLASS_LOSSES
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Cut, CutReason, Graph, Tensor
-from gradviz.graph.redo import Obstacle, key_of, obstacles_after, obstacles_alike, refusing
+from gradviz.graph.redo import (
+    WITHOUT_DERIVATIVE,
+    Obstacle,
+    key_of,
+    obstacles_after,
+    obstacles_alike,
+    refusing,
+)
 from gradviz.names.frames import frames, whole_code
 from gradviz.why.code.comparisons import (
     LOGICAL,
@@ -39,7 +46,6 @@ _SHAPING = frozenset(
 _CASTS = frozenset({"long", "int", "to", "type"})
 CODE = 60  # characters of a call that is to be replaced
 _COMPARING = {"gt", "ge", "lt", "le", "__gt__", "__ge__", "__lt__", "__le__", "greater", "less"}
-_DISCRETE = (CutReason.INTEGER_DTYPE, CutReason.NOT_DIFFERENTIABLE)
 
 
 def fix_of(cut: Cut, graph: Graph, losses: Iterable[int] = ()) -> str:
@@ -144,11 +150,11 @@ def as_cut(obstacle: Obstacle) -> Cut:
 
 def fix_alone(cut: Cut, graph: Graph) -> str:
     """Return what to write instead of one call that cuts, whatever else stands in the way."""
-    if cut.reason in _DISCRETE and is_index(cut.output_id, Facts.of(graph)):
+    if cut.reason in WITHOUT_DERIVATIVE and is_index(cut.output_id, Facts.of(graph)):
         return _mask_mend(cut, graph) or _cast_mend(cut, graph) or say("mend.index")
-    if cut.reason in _DISCRETE and (soft := _soft_mend(cut, graph)):
+    if cut.reason in WITHOUT_DERIVATIVE and (soft := _soft_mend(cut, graph)):
         return soft
-    if cut.reason in _DISCRETE and graph.call[cut.call_id].function in _GIVING_INDICES:
+    if cut.reason in WITHOUT_DERIVATIVE and graph.call[cut.call_id].function in _GIVING_INDICES:
         return mend_of_labels(cut, graph) or say("mend.index_made")
     return repair(cut, graph)
 

@@ -182,7 +182,7 @@ class Paths:
         """Say whether the gradient that is there cannot be from the loss that is asked about."""
         if not self.given or not asked.requires_grad or self.reaches(asked):
             return False
-        return not (self.hidden(asked) and self.flow.filled(asked.tensor_id))
+        return not self.flow.filled(asked.tensor_id)
 
     def other_runs(self, asked: Asked) -> list[Backward]:
         """Return the recorded backwards of other losses that filled the tensor's ``.grad``, one of

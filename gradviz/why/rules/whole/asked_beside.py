@@ -93,6 +93,17 @@ def is_value(case: Case, found: Explanation) -> bool:
     return {t.object_id for t in reached} & trained(case) <= moved(case)
 
 
+def is_plain_number(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that a plain tensor never asked for a gradient, that is no parameter
+    and in no optimizer, and whose ``.grad`` nobody read: weights of a penalty, a running sum."""
+    asked = about(case, found) if found.cause is Cause.NEVER_TRACKED else []
+    if not asked or was_read(case, found) or any(a.parameter for a in asked):
+        return False
+    return trained(case).isdisjoint(
+        case.graph.tensor[a.tensor_id].object_id for a in asked if a.tensor_id
+    )
+
+
 def is_beside_training(case: Case, found: Explanation) -> bool:
     """Say whether an answer is that results are in no loss, nobody reads their ``.grad``, and steps
     move all of their leaves that optimizers hold: what is looked at, or handed on."""
@@ -182,6 +193,7 @@ _WAYS: tuple[
     ...,
 ] = (
     (is_value, lambda found: Beside(say("meant.value"), only_if(found), is_weight=False)),
+    (is_plain_number, lambda found: Beside(say("meant.value"), only_if(found), is_weight=False)),
     (is_beside_training, lambda found: Beside(say("meant.others_moved"), found.mend, False)),
     (is_over, lambda found: Beside(say("meant.over"), found.mend)),
     (

@@ -28,7 +28,8 @@ def with_replaced_values(case: Case, found: Explanation) -> Explanation | None:
     for event in case.facts.writes:
         call, after = case.graph.call[event.call_id], tensor[event.after_id]
         is_set = call.function == "data" and not call.outputs and not call.bookkeeping
-        if event.alias or not is_set or after.object_id not in wanted:
+        is_same = after.values is not None and after.values == tensor[event.before_id].values
+        if event.alias or not is_set or is_same or after.object_id not in wanted:
             continue
         if _was_used_at_last(case, after.object_id, call):
             names.setdefault(call, []).append(words.name(after.id))

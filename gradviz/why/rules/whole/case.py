@@ -4,7 +4,7 @@ the answer, and what explains more than that."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +15,14 @@ from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is
 from gradviz.why.evidence.messages import asks_for_graph, cause_of, plain, read_error
-from gradviz.why.evidence.paths import Asked
+from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import Spot, Starved, frames_of
 from gradviz.why.question.subjects import apart, held_by, state_of
 from gradviz.why.rules.errors.detaching import detaching
 from gradviz.why.rules.errors.failure import Failure, call_at, recorded_error
 from gradviz.why.rules.gradients.gradient import Gradients
-from gradviz.why.rules.many import Many, Told, pattern
+from gradviz.why.rules.many import HAD, Many, Told, pattern
 from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes import not_finite
@@ -470,7 +470,11 @@ class Case(Losses):
     def with_leaves_told(self, found: Explanation) -> Explanation:
         """Return an answer that found no fault, told of the loss and of all leaves behind it."""
         names = [a.name for a, _ in self.meant]
-        what = say("entry.leaves_have", loss=self.gradients.loss, leaves=names, n=len(names))
+        had = sum(e.form in HAD for _, e in self.meant)
+        loss, n = self.gradients.loss, len(names)
+        what = say("entry.leaves_have", loss=loss, leaves=names, n=n)
+        if had:
+            what = say("entry.leaves_had", loss=loss, leaves=names, n=n, rest=n - had)
         told = self.answer(Cause.HEALTHY, "fine" if self.recording else "fine_unseen", what=what)
         return found._replace(verdict=told.verdict, why=told.why, finding=told.finding)
 
@@ -496,11 +500,12 @@ class Case(Losses):
         of its own."""
         paths = self.paths
         runs = [b for b in self.graph.backwards if b.kind == "grad"]
-        made = [i for run in runs for i in self.graph.call[run.call_id].outputs]
+        behind = paths.flow.behind & self._behind_backwards(paths)
         constants = [
             i
-            for i in made
-            if i in paths.flow.behind and not self.graph.tensor[i].requires_grad
+            for run in runs
+            for i in self.graph.call[run.call_id].outputs
+            if i in behind and not self.graph.tensor[i].requires_grad
             if goes_on_as_it_is(self.facts, i, paths.losses)
         ]
         if not constants:
@@ -512,6 +517,14 @@ class Case(Losses):
         else:
             line = say("entry.constants", loss=loss, names=names)
         return self.beside(found, line)
+
+    def _behind_backwards(self, paths: Paths) -> Set[int]:
+        """Return the tensors behind the losses that backward() was called on, where it was called:
+        what an evaluation adapts by autograd.grad is to train nothing."""
+        calls = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "backward"]
+        if not calls:
+            return paths.flow.behind
+        return self.facts.ancestors(i for call in calls for i in call.inputs[:1])
 
     def as_far_as_seen(self, found: Explanation) -> Explanation:
         """Return the same answer, with what nobody looked at."""

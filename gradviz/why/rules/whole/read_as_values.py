@@ -3,10 +3,13 @@ asked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Cut, CutReason
+from gradviz.graph.redo import WITHOUT_DERIVATIVE, obstacles_after
 from gradviz.graph.training import line_of
 from gradviz.names.frames import frames
 from gradviz.why.code.rewritten import data_given
@@ -31,7 +34,7 @@ def nothing_named(case: Case, found: Explanation) -> bool:
 
 def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with the cuts by which a loss reads what is trained as a value."""
-    words, cuts = case.words, _cuts(case)[:MOST]
+    words, cuts = case.words, [*islice(_read_as_numbers(case), MOST)]
     if not cuts:
         return None
     told = [
@@ -104,6 +107,15 @@ def _parts_with(case: Case, cut: Cut) -> list[str]:
     if not 0 < len(made) < len(parts):
         return []
     return list(dict.fromkeys(map(case.words.name, made)))  # of a loop all have one
+
+
+def _read_as_numbers(case: Case) -> Iterator[Cut]:
+    """Yield the cuts by which a loss reads numbers that have a derivative: behind what was drawn or
+    counted from them none would come through without the cut, either."""
+    for cut in _cuts(case):
+        further = obstacles_after(cut, case.facts) or ()
+        if not any(o.reason in WITHOUT_DERIVATIVE for o in further):
+            yield cut
 
 
 def _cuts(case: Case) -> list[Cut]:
