@@ -4,7 +4,7 @@ Each program is run in a notebook's shell of its own, in a process of its own: p
 ``%%gradviz`` cell ("pasted"), or cell by cell with only the last one marked ("last"), or as a script
 under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bare and with the names
 that the asker named. Prints every answer as it fell; a reader judges them. The questions of
-``real_blind`` and of ``real_blind2`` to ``real_blind13`` were kept aside, each run once when the rules
+``real_blind`` and of ``real_blind2`` to ``real_blind14`` were kept aside, each run once when the rules
 of its day were written, the fourth in two halves. ``real_learn6`` to ``real_learn8`` were collected to
 learn from. ``healthy`` are programs in which nothing is wrong, each of which asserts so at its end: an
 answer that names a fault there is a false alarm.
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from test_real_truth import ASKED, HERE, Question, cells, questions
+from test_real_truth import ASKED, HERE, UNASKED, Question, cells, questions
 from trial_table import no_longer_right
 
 WAYS = ("pasted", "last", "script")
@@ -208,7 +208,7 @@ def report(question: Question, answers: dict[str, Told]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", choices=[*ASKED, "healthy"])
+    parser.add_argument("folder", choices=[*ASKED, *UNASKED, "healthy"])
     parser.add_argument("only", nargs="*", help="ids of questions")
     parser.add_argument("--way", choices=WAYS, default="pasted")
     parser.add_argument("--json", help="a file for the answers, by id of the question")

@@ -1,10 +1,10 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind13`` (each kept aside, and run once; of the
-fourth one half and later the other), ``real_learn6`` and ``real_learn7`` (to work with, collected
-later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the ``healthy`` of
-the third and of those after it hold more programs that look odd and are meant so:
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind14`` (each kept aside, and run once; of the
+fourth one half and later the other; the last is not asked yet), ``real_learn6`` and ``real_learn7``
+(to work with, collected later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for
+each; the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -124,6 +124,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
+UNASKED = ("real_blind14/healthy",)  # no answers stand beside it yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -133,7 +134,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-ALL = [*ALL_ASKED, *LEARN8]
+(HEALTHY14,) = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *HEALTHY14]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -241,6 +243,7 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert len(HEALTHY12) >= 30
     assert Counter(question.kind for question in BLIND13) == {"silent": 26, "raises": 14}
     assert len(HEALTHY13) >= 30
+    assert len(HEALTHY14) >= 10
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -248,7 +251,7 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
     late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10, *HEALTHY11, *HEALTHY12, *HEALTHY13)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt, *HEALTHY14)
     assert {question.kind for question in healthy} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
     # half of HEALTHY9: they take no part in the shares
