@@ -2607,6 +2607,12 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
         mend="{clear} in each iteration, before {backward} (or right after the step).",
     ),
+    # some came from a loss that another optimizer steps for
+    (Cause.GRADIENTS_PILE_UP, "between_two_losses"): Answer(
+        verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already; {other}, for which {other_step} steps, sends gradients there, too.",
+        mend="{clear} in each iteration, after {other} and before {backward}.",
+    ),
     # another line had moved weights by the first of them
     (Cause.GRADIENTS_PILE_UP, "after_another_step"): Answer(
         verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
@@ -2738,6 +2744,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         verdict="{module} is trained in eval mode: {layers:few} {n:does|do} not work as in training.",
         why="dropout drops nothing there, and batch norm normalises by its running statistics and does not update them.",
         mend="{module}.train() before the training loop, if that is not meant.",
+    ),
+    (Cause.EVAL_MODE, "stepped_again"): Answer(
+        verdict="{module} is trained in eval mode: {layers:few} {n:does|do} not work as in training.",
+        why="dropout drops nothing there, and batch norm normalises by its running statistics and does not update them. No forward that was trained came between {train} and {code}.",
+        mend="{module}.train() right before {forward} in each iteration, if that is not meant.",
     ),
     (Cause.EVAL_MODE, "left"): Answer(
         verdict="{module} is trained in eval mode from its forward {nth} on: {layers:few} {n:does|do} not work as in training.",
@@ -3247,6 +3258,8 @@ ACCOUNT = {
     "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
     "spread_prediction": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. If each has one target: give both one shape.",
+    "spread_statistic": "{call} compares {rows} of shape [{shape:commas}] with {other} of shape [{small:commas}], which is computed from it and has a number for each row: both are spread out to [{spread:commas}], each row beside the numbers of all rows. If each is to meet its own: {other}.reshape({fitting:commas}) there.",
+    "learning_target": "{call} changes {target} ({place}), too: both sides are computed with {leaves}, which the loss makes alike as well. If {target} is what is to be met: {target}.detach() there.",
     "spread_by_another": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. {other} has that shape since {met}, from {by} ({made}). If {by} is to have one number for each of {one}: sum or average it there, .sum(-1, keepdim=True).",
     "masked_too_late": "{call} multiplies one number by all of {mask}: {name} is one number of all samples already ({made}), and {mask} leaves none of them out. If it is to: reduction='none' in {function}, then {mask}, then the sum over {mask}.sum().",
     "own_targets": "{call} asks at each place for the token of {tokens} that goes in there ({place}): to copy it is enough. If the next one is to be told: the scores without the last place, [:, :-1], against {tokens}[:, 1:].",
@@ -3613,6 +3626,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No step moved {names}: {step} did not run, though {backwards} backwards brought gradients.",
         why="it stands under {condition}, which was not met after any of them; the gradients add up and wait.",
         mend="make that condition true in time: count from 1, compare with what a loop over the data really reaches, and step what is left after the loop.",
+    ),
+    (Cause.NOT_MOVED, "step_at_no_remainder"): Answer(
+        verdict="No step moved {names}: {step} did not run, though {backwards} backwards brought gradients.",
+        why="it stands under {condition}, and a remainder of 0 counts as false: that was so after each of them; the gradients add up and wait.",
+        mend="{condition} == 0 there: then a step follows where nothing is left over.",
     ),
     (Cause.NOT_MOVED, "gone_others"): Answer(
         verdict="No optimizer that stepped held {names}: no step moved {n:it|them}.",

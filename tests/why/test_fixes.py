@@ -3089,6 +3089,28 @@ for _ in range(3):
     ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
 )
 fix(
+    "gradients_pile_up/between_two_losses",
+    "D",
+    "D.grad.tolist() == [2, 2]",  # of its own loss alone
+    """
+G, D = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt_g, opt_d = torch.optim.SGD([G], lr=0.1), torch.optim.SGD([D], lr=0.1)
+for _ in range(3):
+    opt_g.zero_grad()
+    loss_g = (G * D).sum()
+    loss_g.backward()
+    opt_g.step()
+    loss_d = (2 * D).sum()
+    loss_d.backward()
+    opt_d.step()
+""",
+    (
+        "opt_d.zero_grad() in each iteration, after loss_g.backward() ",
+        "    loss_d.backward()",
+        "    opt_d.zero_grad()\n    loss_d.backward()",
+    ),
+)
+fix(
     "gradients_pile_up/after_another_step",
     "w",
     "w.grad.tolist() == [1, 1]",
@@ -3235,6 +3257,34 @@ for _ in range(2):
     opt.step()
 """,
     (".train() before the training loop", "for _", "net.train()\nfor _"),
+)
+fix(
+    "eval_mode/stepped_again",
+    "net",
+    "not net[1].running_mean.equal(torch.zeros(3))",
+    """
+net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def predicted(x):
+    net.eval()
+    with torch.no_grad():
+        return net(x)
+
+for _ in range(2):
+    net.train()
+    x = torch.randn(8, 2)
+    target = predicted(x) + 1
+    opt.zero_grad()
+    loss = (net(x) - target).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "net.train() right before loss = (net(x) - target).pow(2).mean()",
+        "    loss = (net(x)",
+        "    net.train()\n    loss = (net(x)",
+    ),
 )
 CLIPPED = "torch.nn.utils.clip_grad_norm_([w], 0.01)\n"
 fix(
@@ -5091,6 +5141,22 @@ for epoch in range(2):
         "if (i + 1) % 8 == 0",
         "if (4 * epoch + i + 1) % 8 == 0",
     ),
+)
+fix(
+    "not_moved/step_at_no_remainder",
+    "net",
+    "not torch.equal(net.weight, before)",
+    """
+net, rounds = nn.Linear(3, 1), 2
+before = net.weight.detach().clone()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(0, 16, 2):
+    net(torch.ones(2, 3)).sum().backward()
+    if i % rounds:
+        opt.step()
+        opt.zero_grad()
+""",
+    ("if i % rounds == 0 there", "if i % rounds:", "if i % rounds == 0:"),
 )
 fix(
     "not_moved/step_left_out",

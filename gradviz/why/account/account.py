@@ -37,6 +37,7 @@ from gradviz.why.account.kept_again import kept_again
 from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.layers_again import layers_again
 from gradviz.why.account.learned_weights import learned_weights
+from gradviz.why.account.learning_targets import learning_targets
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.listed_twice import listed_twice
 from gradviz.why.account.loss_domains import LossDomains
@@ -66,7 +67,7 @@ from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
 from gradviz.why.account.shuffled_apart import shuffled_apart
 from gradviz.why.account.small_steps import small_steps
-from gradviz.why.account.spread import spread_predictions
+from gradviz.why.account.spread import spread_predictions, spread_statistics
 from gradviz.why.account.stale import stale
 from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import cells_without_state, states_dropped
@@ -261,6 +262,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from spread_predictions(case.facts, words)
+    yield from spread_statistics(case.facts, words)
+    yield from learning_targets(case.facts, words, trained)
     yield from _compared_alike(case)
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)

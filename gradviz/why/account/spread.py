@@ -77,6 +77,50 @@ def spread_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
         yield Remark(Weight.WEIGHTY, "spread_by_another", fields, (made, met or made, one.call))
 
 
+def spread_statistics(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of rows that are compared with a mean or sum of their own which torch lays across them:
+    it has a number for each row, and a dimension too many.
+
+    Args:
+        facts: of the recording.
+        words: what tensors and calls are called.
+    """
+    behind, last = facts.in_losses, dict[object, Remark]()
+    for call in facts.ordinary_calls:
+        if plain_name(call.function) not in ELEMENTWISE_LOSSES | {"sub"} or len(call.inputs) != 2:
+            continue
+        rows, statistic = (facts.graph.tensor[i] for i in call.inputs)
+        if behind.isdisjoint(call.outputs) or not _lies_across(rows, statistic):
+            continue
+        if rows.id in facts.ancestors([statistic.id]):
+            shape, small = rows.shape or (), statistic.shape or ()
+            fields = {
+                "call": words.at(call),
+                "rows": words.name(rows.id),
+                "other": words.name(statistic.id),
+                "shape": list(map(str, shape)),
+                "small": list(map(str, small)),
+                "spread": list(map(str, spread_shape(shape, small) or ())),
+                "fitting": [str(shape[0]), *["1"] * (len(shape) - 1)],
+            }
+            last[line_of(call) or call.id] = Remark(
+                Weight.WEIGHTY, "spread_statistic", fields, (call,)
+            )
+    yield from last.values()
+
+
+def _lies_across(rows: Tensor, statistic: Tensor) -> bool:
+    """Say whether one tensor has a number for each row of another one, and so many dimensions that
+    it is laid across the rows."""
+    one, other = rows.shape or (), statistic.shape or ()
+    return (
+        len(other) > len(one) > 1
+        and other[0] == one[0] > 1
+        and set(other[1:]) == {1}
+        and math.prod(one) > math.prod(other)
+    )
+
+
 def _spread(facts: Facts, call: Call, behind: Set[int]) -> Spread | None:
     """Return a comparison, where torch spreads its prediction out and nothing shows that this is
     meant."""

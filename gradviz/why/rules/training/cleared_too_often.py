@@ -173,9 +173,9 @@ def step_not_reached(asked: Silent) -> Explanation | None:
     row = next(iter(found.values()))
     return asked.answer(
         Cause.NOT_MOVED,
-        "step_not_reached",
+        "step_at_no_remainder" if left.is_remainder else "step_not_reached",
         calls=lines_once([row[-1].call]),
-        statements=[left.step],
+        statements=[left.at, left.step],
         tensors=asked.states_of(found),
         names=asked.names_of(found),
         backwards=len(row),
@@ -225,11 +225,15 @@ class NotRun(NamedTuple):
     Attributes:
         step: where it stands.
         condition: that of the branch.
+        at: where that stands.
+        is_remainder: whether it is a mere remainder, and so false where that is 0.
         other: where a scheduler is stepped in the other branch, if it is.
     """
 
     step: Source
     condition: str
+    at: Source
+    is_remainder: bool
     other: Source | None
 
 
@@ -244,7 +248,15 @@ def _step_not_run(asked: Silent) -> NotRun | None:
         return None
     ((place, call),) = own
     others = [p for p, c in steps if _is_on_the_other_side(branch, call, c)]
-    return NotRun(place, f"if {ast.unparse(branch.test)}", others[0] if len(others) == 1 else None)
+    test = branch.test
+    condition = f"if {ast.unparse(test)}"
+    return NotRun(
+        place,
+        condition,
+        place._replace(line=branch.lineno, code=condition),
+        isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod),
+        others[0] if len(others) == 1 else None,
+    )
 
 
 def _is_on_the_other_side(branch: ast.If, call: ast.AST, other: ast.AST) -> bool:

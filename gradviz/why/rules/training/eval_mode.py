@@ -43,7 +43,7 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
     for root in asked.graph.modules:
         layers = [name for name in _in_eval(asked, root) if not f"{name}.".startswith(chosen)]
         if layers and stepped & {p.object_id for p in root.parameters}:
-            return asked.answer(
+            return _undone_each_time(asked, root, layers) or asked.answer(
                 Cause.EVAL_MODE,
                 "stepped",
                 statements=asked.statements.switches("eval"),
@@ -52,6 +52,29 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
                 n=len(layers),
             )
     return None
+
+
+def _undone_each_time(asked: Silent, root: Module, layers: list[str]) -> Explanation | None:
+    """Tell of a model that the code puts into train mode, too, which no trained forward came to
+    see: another ``train()`` before the loop would be undone like that one."""
+    evals, trains = asked.statements.switches("eval"), asked.statements.switches("train")
+    runs = _runs_of_calls(asked)
+    calls = [c for c in asked.graph.module_calls if c.module_id == root.id and runs.get(c.id)]
+    outer = [c for c in calls if not c.path and c.source is not None]
+    if not evals or not trains or not outer or outer[-1].source is None:
+        return None
+    forward = outer[-1].source
+    return asked.answer(
+        Cause.EVAL_MODE,
+        "stepped_again",
+        statements=[*evals, *trains, forward],
+        module=root.name,
+        layers=layers,
+        n=len(layers),
+        train=asked.words.source(trains[0]),
+        code=asked.words.source(evals[0]),
+        forward=asked.words.source(forward),
+    )
 
 
 def left_in_eval(asked: Silent) -> Explanation | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
@@ -36,6 +36,9 @@ def piled_up(asked: Silent) -> Explanation | None:
     if form == "after_another_step":
         used = most.before.id if most.before is not None else -1
         backward = next(m.call for m in most.added if m.call.id > used)
+    stepped_for = _stepped_for_another(asked.training, most) if form == "between_steps" else None
+    if stepped_for is not None:
+        return _of_two_losses(asked, piles, most, stepped_for)
     return asked.answer(
         Cause.GRADIENTS_PILE_UP,
         form,
@@ -46,6 +49,51 @@ def piled_up(asked: Silent) -> Explanation | None:
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
         before=asked.words.at(most.before),
+    )
+
+
+class SteppedFor(NamedTuple):
+    """A backward that filled a gradient, and for which another optimizer stepped.
+
+    Attributes:
+        backward: the one.
+        step: the step of the other optimizer.
+    """
+
+    backward: Call
+    step: Call
+
+
+def _stepped_for_another(training: Training, pile: Pile) -> SteppedFor | None:
+    """Return the last of the backwards in a sum after which another line stepped, before the one
+    that comes before the sum's own step: as a generator's loss fills its discriminator, too."""
+    own = pile.added[-1].call
+    others = [m.call for m in pile.added if line_of(m.call) != line_of(own)]
+    if not others:
+        return None
+    stepped = (m.call for every in training.moments.values() for m in every if m.did is Did.STEPPED)
+    between = (c for c in stepped if others[-1].id < c.id < own.id)
+    step = next((c for c in between if line_of(c) != line_of(pile.step.call)), None)
+    return None if step is None else SteppedFor(others[-1], step)
+
+
+def _of_two_losses(
+    asked: Silent, piles: Mapping[int, Pile], most: Pile, other: SteppedFor
+) -> Explanation:
+    """Tell of gradients that pile up, a part of them from a loss for which another optimizer
+    steps."""
+    own, step = most.added[-1].call, most.step.call
+    return asked.answer(
+        Cause.GRADIENTS_PILE_UP,
+        "between_two_losses",
+        calls=lines_once([other.backward, own, step]),
+        tensors=asked.states_of(piles),
+        names=asked.names_of(piles),
+        backwards=len(most.added),
+        clear=clearing(asked, step),
+        backward=asked.words.at(own),
+        other=asked.words.at(other.backward),
+        other_step=asked.words.code(other.step),
     )
 
 

@@ -36,6 +36,7 @@ _CHOSEN_FORMS = {
     (Cause.BRANCH_NOT_TAKEN, "in_a_branch"),
     (Cause.BRANCH_NOT_TAKEN, "read_since"),
     (Cause.EVAL_MODE, "stepped"),
+    (Cause.EVAL_MODE, "stepped_again"),
     (Cause.LEFTOVER_GRAD_MOVES, "would_move"),
     (Cause.NEVER_TRACKED, "plain_tensor"),
     (Cause.NEVER_TRACKED, "plain_zeros"),
