@@ -14,8 +14,8 @@ from torch import nn
 import gradviz as gv
 
 
-def told(program: str) -> Any:
-    """Return the bare answer to a program."""
+def told(program: str, *subjects: str) -> Any:
+    """Return the answer about some expressions of a program; the bare one where there are none."""
     code = "import copy, torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
     code += textwrap.dedent(program)
     name = f"meant_{abs(hash(code))}.py"
@@ -23,7 +23,9 @@ def told(program: str) -> Any:
     names: dict[str, Any] = {}
     with gv.record() as recording:
         exec(compile(code, name, "exec"), names)
-    return gv.explain(recording=recording, names={n: v for n, v in names.items() if n[:2] != "__"})
+    known = {n: v for n, v in names.items() if n[:2] != "__"}
+    given = [eval(subject, names) for subject in subjects]
+    return gv.explain(*given, recording=recording, names=known)
 
 
 A2C = """
@@ -470,3 +472,34 @@ def test_what_is_frozen_after_its_training_is_told_to_be() -> None:
     frozen = "net.side.requires_grad_(False); optimizer.zero_grad()"
     answer = told(BESIDE.format(out="self.head(h) + self.side(h)", look=frozen))
     assert "net.side.{weight,bias}: frozen" in str(answer)
+
+
+def test_a_head_of_a_teacher_that_is_asked_about_with_it_is_a_fault_only_if_it_is_to_learn() -> None:
+    answer = told(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(3, 4), nn.Linear(4, 2)
+
+            def forward(self, x):
+                h = self.body(x)
+                return self.head(h), h
+
+        student, teacher = Net(), Net()
+        opt = torch.optim.SGD([*student.parameters(), *teacher.parameters()], lr=0.1)
+        for _ in range(2):
+            x = torch.randn(8, 3)
+            (out, h), (_, wanted) = student(x), teacher(x)
+            distill = (h - wanted).pow(2).mean()
+            loss = out.pow(2).mean() + distill
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "teacher",
+        "distill",
+    )
+    assert answer.cause == "not_in_loss"
+    assert "[observed]" in str(answer)
+    assert "only if that is to be trained" in " ".join(str(answer).split())

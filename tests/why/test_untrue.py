@@ -1635,3 +1635,27 @@ def test_a_plain_tensor_beside_a_training_is_a_fault_only_if_it_is_to_be_trained
     assert "only if that is to be trained" in answer
     answer = one_line(asked(program.format(look="print(weight.grad)"), "weight"))
     assert "[never tracked]" in answer
+
+
+def test_a_mend_that_another_one_tells_as_its_next_step_is_told_once() -> None:
+    program = """
+    def attacked(net, x):
+        delta = torch.zeros_like(x).requires_grad_()
+        for _ in range(2):
+            slope, = torch.autograd.grad(net(x + delta).sum(), delta)
+            with torch.no_grad():
+                delta = (delta + 0.1 * slope.sign()).clamp(-1, 1)
+            delta.requires_grad_()
+        return delta.detach()
+
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        x = torch.randn(8, 3)
+        delta = attacked(net, x)
+        loss = net(x + delta).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert one_line(asked(program, "delta")).count("leave detach() out where") == 1

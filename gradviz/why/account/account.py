@@ -83,6 +83,7 @@ from gradviz.why.account.untied import untied
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
+from gradviz.why.rules.whole.meant import MISSING
 from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
@@ -120,10 +121,13 @@ def with_oddities(case: Case, found: Explanation) -> Explanation | None:
     if not told:
         return None
     places = lines_of([c for r in told for c in r.calls], [s for r in told for s in r.statements])
-    return found._replace(
-        more=(*(r.sentence for r in told), *found.more),
-        lines=tuple(dict.fromkeys([*found.lines, *places])),
-    )
+    sentences = [r.sentence for r in told]
+    lines = tuple(dict.fromkeys([*found.lines, *places]))
+    if found.cause not in MISSING:
+        return found._replace(more=(*sentences, *found.more), lines=lines)
+    first, *rest = sentences
+    more = (*rest, found.verdict, *found.more)
+    return found._replace(verdict=first, why="", mend="", more=more, lines=lines)
 
 
 def zeros_found(case: Case, found: Explanation) -> bool:

@@ -74,8 +74,11 @@ def _is_change(facts: Facts, first: Call, event: Wrote) -> bool:
 
 
 def _is_no_result(facts: Facts, tensor_id: int, first: Call) -> bool:
-    """Say whether a value was there before a call, or is drawn at random, or scaled from such."""
-    maker = facts.maker.get(tensor_id)
+    """Say whether a value was there before a call, or is drawn at random, or scaled from such: no
+    weight, which an average follows."""
+    maker, state = facts.maker.get(tensor_id), facts.graph.tensor[tensor_id]
+    if state.requires_grad or state.object_id in facts.of_modules:
+        return False
     if maker is None or maker.id < first.id or plain_name(maker.function) in _DRAWS:
         return True
     is_scaled = plain_name(maker.function) in _CHANGES

@@ -184,6 +184,8 @@ def mend_of(gradients: Gradients, cuts: list[Cut]) -> str:
     line and reason are mended as the last of them: a loop has thousands."""
     last = {_mended_with(gradients, c): c for c in cuts}.values()
     mends = list(dict.fromkeys(fix_of(c, gradients.graph, gradients.flow.losses) for c in last))
+    # what another one tells as its own next step is told there
+    mends = [m for m in mends if not any(m in other for other in mends if m != other)]
     if len(mends) == 1:
         return mends[0]
     return say("gradient.two_mends", first=mends[0].rstrip("."), other=mends[1])

@@ -46,7 +46,7 @@ _CONTRADICTING = {"only_off"}
 # what of torch.func gives gradients back, and fills no .grad
 _OF_FUNC = {"grad", "grad_and_value", "vjp", "jacrev", "jacfwd", "hessian", "vmap"}
 # why a gradient is missing that maybe nobody wants
-_MISSING = {
+MISSING = {
     Cause.CUT,
     Cause.REBUILT_FROM_VALUE,
     Cause.NO_GRAD_WRITE,
@@ -116,7 +116,7 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
 def is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
     """Say whether an answer was observed, is no gradient's that anybody asked for, and may hide
     what is wrong of others: the question named nothing."""
-    may_hide = _MISSING | _BESIDE_OTHERS
+    may_hide = MISSING | _BESIDE_OTHERS
     return found.is_observed and found.cause in may_hide and not case.in_particular
 
 
@@ -195,7 +195,7 @@ def _only_returned(case: Case, found: Explanation) -> bool:
 def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
     """Say whether an answer is that a gradient is missing of what no optimizer holds, while others
     have theirs, and optimizers are known."""
-    if found.cause not in _MISSING:
+    if found.cause not in MISSING:
         return False
     held = {case.ids.get(i) for i in held_by(case.known_optimizers)} - {None}
     missing = {a.tensor_id for a, e in case.told if e.cause is found.cause}
@@ -205,10 +205,10 @@ def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
 
 
 def _has_no_symptom(case: Case, found: Explanation) -> bool:
-    """Say whether an answer to a question that names nothing is about weights whose ``.grad`` no
+    """Say whether an answer to a question that names no tensor is about weights whose ``.grad`` no
     code of the program read, while steps move others of the same program; or that a rate is 0 as
-    the program sets it."""
-    if case.in_particular:
+    the program sets it. To a question about a network it is only that a part is in no loss."""
+    if case.in_particular and found.cause is not Cause.NOT_IN_LOSS:
         return False
     if found.cause is Cause.NOT_MOVED and found.form in _ZERO_RATES:
         return True
