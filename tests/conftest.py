@@ -52,6 +52,7 @@ collect_ignore_glob = [
     "why/real_blind12/healthy/*.py",
     "why/real_blind13/*.py",
     "why/real_blind13/healthy/*.py",
+    "why/real_blind14/*.py",
     "why/real_blind14/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",

@@ -124,7 +124,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind14/healthy",)  # no answers stand beside it yet
+UNASKED = ("real_blind14", "real_blind14/healthy")  # no answers stand beside it yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -134,8 +134,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-(HEALTHY14,) = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *HEALTHY14]
+BLIND14, HEALTHY14 = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND14, *HEALTHY14]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -243,6 +243,7 @@ def test_the_questions_are_many_and_thirteen_sets_are_kept_aside() -> None:
     assert len(HEALTHY12) >= 30
     assert Counter(question.kind for question in BLIND13) == {"silent": 26, "raises": 14}
     assert len(HEALTHY13) >= 30
+    assert len(BLIND14) >= 15
     assert len(HEALTHY14) >= 30
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
