@@ -2150,6 +2150,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
         mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
+    (Cause.SECOND_BACKWARD, "once_learning_above"): COMPUTED_ONCE._replace(
+        why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
+        mend="compute {codes:it|them} anew in each iteration: {anew:list} once more, right above {above}.",
+    ),
     ),
     (Cause.SECOND_BACKWARD, "once_unmoved"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",

@@ -2115,9 +2115,13 @@ fix_of_error(
     ),
 )
 fix_of_error(
-    "second_backward/once_learning",
+    "second_backward/once_learning_above",
     MADE_IN_A_CONSTRUCTOR,
-    ("in what the loop calls", "(x * self.scale)", "(x * self.log.exp())"),
+    (
+        "self.scale = self.log.exp() once more, right above return (x * self.scale).sum()",
+        "        return (x",
+        "        self.scale = self.log.exp()\n        return (x",
+    ),
 )
 TARGET = """
 true_w = torch.ones(2, 1, requires_grad=True)
@@ -5558,12 +5562,49 @@ for step in range(3):
     opt.step()
 """
 fix_of_error(
-    "second_backward/once_learning",
+    "second_backward/once_learning_above",
     EMBEDDED_BEFORE,
     (
-        "compute them anew in each iteration",
+        "h = one(x).tanh() and e = two(x).tanh() once more, right above loss = head",
         "    loss = head",
         "    h = one(x).tanh()\n    e = two(x).tanh()\n    loss = head",
+    ),
+)
+CHAIN_COMPUTED_BEFORE = """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+x = torch.randn(4, 3)
+feats = enc(x)
+weights = torch.softmax(feats, dim=1)
+for epoch in range(2):
+    for part in (slice(0, 2), slice(2, 4)):
+        loss = 0
+        for k in range(3):
+            loss = loss + head(weights[part]).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+# what is behind it is freed, too; and what an inner loop reads need not be made in each of its rounds
+fix_of_error(
+    "second_backward/once_learning_above",
+    CHAIN_COMPUTED_BEFORE,
+    (
+        "feats = enc(x) and weights = torch.softmax(feats, dim=1) once more, right above for k",
+        "        for k",
+        "        feats = enc(x)\n        weights = torch.softmax(feats, dim=1)\n        for k",
+    ),
+)
+# where the name that it reads is another tensor by then, it cannot stand there
+fix_of_error(
+    "second_backward/once_learning",
+    CHAIN_COMPUTED_BEFORE.replace("feats = enc", "x = enc").replace("feats", "x"),
+    (
+        "compute it anew in each iteration: in the loop",
+        "        for k",
+        "        weights = torch.softmax(enc(data), dim=1)\n        for k",
+        "x = torch.randn(4, 3)",
+        "data = x = torch.randn(4, 3)",
     ),
 )
 KEPT_BY_A_LAYER = """

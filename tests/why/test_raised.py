@@ -494,7 +494,7 @@ for x in torch.ones(3, 2):
 
 def test_what_a_constructor_computed_is_told_at_its_line(tmp_path: Path) -> None:
     told = told_of(MADE_IN_A_CONSTRUCTOR, tmp_path / "program.py")
-    assert told.form == "once_learning"
+    assert told.form == "once_learning_above"
     assert told.where == "program.py line 6, self.scale = self.log.exp()"
 
 

@@ -32,6 +32,7 @@ from gradviz.names.frames import (
     variables_of,
 )
 from gradviz.why.evidence.handed_on import computed
+from gradviz.why.rules.errors.computed_anew import Anew, computed_anew
 from gradviz.why.rules.errors.failure import LINE, Failure
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
@@ -54,6 +55,8 @@ def made_once(failure: Failure) -> Explanation | None:
     besides = _made_once_besides(failure, found, place)
     places = in_order([place, *(made.place for made in besides)])
     told = _all_learning(leaves, besides, moved) if learning else leaves
+    anew = _anew(failure, found, places) if form == "once_learning" else None
+    form = form if anew is None else "once_learning_above"
     return failure.answer(
         Cause.SECOND_BACKWARD,
         form,
@@ -66,6 +69,17 @@ def made_once(failure: Failure) -> Explanation | None:
         every=[pattern(failure.names(_never_moved(failure, earlier, moved) or leaves))],
         first=failure.written(first),
         name=node.name,
+        anew=[] if anew is None else [failure.code(call, LINE) for call in anew.statements],
+        above=failure.written(None if anew is None else anew.reader),
+    )
+
+
+def _anew(failure: Failure, found: Earlier, places: list[Call]) -> Anew | None:
+    """Return where what was computed once can be computed in each iteration."""
+    first = found.backward
+    shared = failure.shared(found.run.ran)
+    return computed_anew(
+        failure, first, places, shared, lambda call: place_of_binding(failure, call, first)
     )
 
 

@@ -1,0 +1,226 @@
+"""Where the statements that computed something once can stand once more, so that each iteration
+computes it anew: above the one that reads it. Reads the text of the code, and runs none of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gradviz.graph.records import Call, Source, Tensor
+from gradviz.names.bindings import bindings, parameters_of, scope_of
+from gradviz.names.frames import frames, names_in
+from gradviz.names.position import callee_of, dotted
+from gradviz.names.statements import source_of
+from gradviz.why.rules.errors.failure import Failure, call_at
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_MOST = 4  # statements that are told
+
+
+class Anew(NamedTuple):
+    """What each iteration can compute anew, and where.
+
+    Attributes:
+        statements: in the order in which they are to stand.
+        reader: the statement above which they can stand.
+    """
+
+    statements: list[Call]
+    reader: Call
+
+
+def computed_anew(
+    failure: Failure,
+    first: Call,
+    places: Sequence[Call],
+    shared: Sequence[Tensor],
+    binding: Callable[[Call], Call],
+) -> Anew | None:
+    """Return above which statement those can stand once more that ran once.
+
+    Args:
+        failure: the error.
+        first: the earlier backward.
+        places: the statements.
+        shared: their results that this backward goes through, too.
+        binding: tells the statement that binds what a call made.
+
+    Returns:
+        None where one of them reads what may be something else there, or what has another history
+        that was freed, or where another place than that one reads its result.
+    """
+    every = _with_what_they_read(failure, first, places, binding)
+    nodes = [_node(failure, place) for place in every]
+    if not nodes or len(nodes) > _MOST or not all(map(_can_run_again, nodes)):
+        return None
+    scopes = {id(scope_of(node)) for node in nodes}
+    above = [*_readers(failure, first, shared, nodes)]
+    if len(scopes) > 1 or not above or None in above:
+        return None
+    reader = min(above, key=lambda node: int(node.lineno))
+    if any(node.parent is not reader.parent for node in above):
+        return None
+    if not all(_reads_the_same(node, reader) for node in nodes):
+        return None
+    found = None if failure.statements is None else failure.statements.node_at(every[0].source)
+    if found is None:
+        return None
+    ordered = sorted(every, key=lambda call: call.source.line if call.source else 0)
+    return Anew(ordered, call_at(source_of(found[0], reader)))  # both stand in one file
+
+
+# --- what is to be computed anew ------------------------------------------------------------------
+
+
+def _with_what_they_read(
+    failure: Failure, first: Call, places: Sequence[Call], binding: Callable[[Call], Call]
+) -> list[Call]:
+    """Return some statements with those that computed what they read: its graph may be freed, too.
+    None at all where one of these is not known."""
+    tensor, found = failure.graph.tensor, {_line(place): place for place in places}
+    for place in (todo := [*found.values()]):  # which grows
+        node = _node(failure, place)
+        under = [c for c in failure.calls_before(first) if _is_under(c, place, node)]
+        made = {i for call in under for i in call.outputs}
+        read = {i for call in under for i in call.inputs} - made
+        for result in (tensor[i] for i in read):
+            if not result.requires_grad or result.is_leaf:
+                continue
+            maker = failure.facts.maker.get(result.id)
+            if maker is None or len(found) > _MOST:
+                return []
+            other = binding(maker)
+            if _line(other) not in found:
+                found[_line(other)] = other
+                todo.append(other)
+    return [*found.values()]
+
+
+def _is_under(call: Call, place: Call, node: Any) -> bool:
+    """Say whether a call ran under a statement."""
+    source = place.source
+    return (
+        source is not None
+        and node is not None
+        and any(
+            frame.file == source.file and node.lineno <= frame.line <= node.end_lineno
+            for frame in frames(call)
+        )
+    )
+
+
+def _can_run_again(node: Any) -> bool:
+    """Say whether a statement does the same once more: it computes variables or attributes from
+    others, in no loop, and makes nothing that learns."""
+    if not isinstance(node, ast.Assign):
+        return False
+    bound = {dotted(part) for target in node.targets for part in getattr(target, "elts", [target])}
+    if None in bound or not bound.isdisjoint(_read_in(node)):
+        return False
+    words = [n for n in ast.walk(node.value) if isinstance(n, (ast.Call, ast.keyword))]
+    callees = [callee_of(n.func) or "" if isinstance(n, ast.Call) else n.arg or "" for n in words]
+    return not any(name[:1].isupper() or name.startswith("requires_grad") for name in callees)
+
+
+def _read_in(node: Any) -> set[str]:
+    """Return the variables and attributes that a statement reads."""
+    loads = (n for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Load))
+    return {name for n in loads if (name := dotted(n)) is not None}
+
+
+# --- where it can stand ---------------------------------------------------------------------------
+
+
+def _readers(
+    failure: Failure, first: Call, shared: Sequence[Tensor], nodes: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield, for each call since the earlier backward that takes one of some results into this one,
+    the statement of the loop or the method that it runs in; None where that is not known."""
+    if failure.call is None:
+        return
+    again = {call.id for call in failure.calls_between(first, failure.call)}
+    behind = failure.facts.ancestors(failure.call.inputs)
+    for tensor in shared:
+        for call in failure.facts.readers.get(tensor.object_id, ()):
+            if call.id in again and not behind.isdisjoint(call.outputs):
+                yield _statement_reading(failure, call, nodes)
+
+
+def _statement_reading(failure: Failure, reader: Call, nodes: Sequence[Any]) -> Any:
+    """Return the statement in which the name of a result is read, of a loop that runs this backward
+    or of a method the outermost one; None where none stands where the name can be bound."""
+    bound = {name for node in nodes for name in names_in(ast.unparse(node))[0]}
+    for frame in frames(reader):
+        if bound.isdisjoint(names_in(frame.code)[1]):
+            continue
+        node = _node(failure, call_at(Source(frame.file, frame.line, None)))
+        if node is not None and all(_shares_names(one, node) for one in nodes):
+            return _outermost(failure, node, nodes[0])
+    return None
+
+
+def _shares_names(node: Any, other: Any) -> bool:
+    """Say whether all that a statement reads and binds is the same where another one stands: in its
+    own scope, or in another method of its class, as far as it reads and binds of ``self`` alone."""
+    here, there = scope_of(node), scope_of(other)
+    if here is there:
+        return True
+    kind = getattr(here, "parent", None)
+    if not isinstance(kind, ast.ClassDef) or getattr(there, "parent", None) is not kind:
+        return False
+    owner = parameters_of(here)[:1]
+    if not owner or owner != parameters_of(there)[:1]:
+        return False
+    own = {name for name, _ in bindings(here) if "." not in name} | {*parameters_of(here)}
+    own |= {name for name, _ in bindings(there) if "." not in name} | {*parameters_of(there)}
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return names.isdisjoint(own - {*owner})
+
+
+def _outermost(failure: Failure, node: Any, moved: Any) -> Any:
+    """Return the statement around another one that runs once in each iteration; None where a
+    statement that is to run with it would not."""
+    scope, running = scope_of(node), _statements_running(failure)
+    while node.parent is not scope and not (
+        isinstance(node.parent, _LOOPS) and any(_is_in(one, node.parent) for one in running)
+    ):
+        node = node.parent
+    is_beside = scope is scope_of(moved)
+    is_in_loop = isinstance(node.parent, _LOOPS) and not _is_in(moved, node.parent)
+    return None if is_beside and not is_in_loop else node
+
+
+def _statements_running(failure: Failure) -> list[Any]:
+    """Return the statements under which the call ran that raised."""
+    around = frames(failure.call) if failure.call is not None else ()
+    return [_node(failure, call_at(Source(f.file, f.line, None))) for f in around]
+
+
+def _is_in(node: Any, block: Any) -> bool:
+    """Say whether a statement stands in another one."""
+    while node is not None and node is not block:
+        node = getattr(node, "parent", None)
+    return node is not None
+
+
+def _reads_the_same(node: Any, reader: Any) -> bool:
+    """Say whether nothing may have given another value to what a statement reads by the time
+    another one runs."""
+    here, there = scope_of(node), scope_of(reader)
+    later = {name for name, at in bindings(here) if at.lineno > node.lineno}
+    if there is not here:
+        later |= {name for name, _ in bindings(there)}
+    others = (name for name in later if name not in {*names_in(ast.unparse(node))[0]})
+    return {*others}.isdisjoint(_read_in(node))
+
+
+def _line(place: Call) -> object:
+    """Return in which line a statement stands."""
+    return place.source[:2] if place.source else None
+
+
+def _node(failure: Failure, place: Call) -> Any:
+    """Return the syntax node of a statement; None where it cannot be read."""
+    found = None if failure.statements is None else failure.statements.node_at(place.source)
+    return None if found is None else found[1]
