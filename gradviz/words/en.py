@@ -869,10 +869,13 @@ BARE = {
     "raised_at": "{place}: it raised {error}",
     # what the failing line can do where a gradient may well be None
     "if_wanted": "if gradients are wanted: call backward() on the loss.",
-    "skip": "where there need not be a gradient yet, or at all, skip it in that line: if {word}.grad is not None.",
+    "skip": "where there need not be a gradient yet, or at all, skip it in {places:list}: {conditions:commas}.",
     "read_before": "read it before it is cleared: after the backward, and above {place}.",
-    "frozen_skip": "if it is meant to stay as it is, leave it out in that line: if {word}.requires_grad. {first:cap}",
-    "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in that line: if {word}.grad is not None.",
+    "frozen_skip": "if it is meant to stay as it is, leave it out in {places:list}: {conditions:commas}. {first:cap}",
+    "that_line": "that line",
+    "if_there": "if {word}.grad is not None",
+    "if_learning": "if {word}.requires_grad",
+    "either": "{first} Or, where there need not be a gradient yet, or at all, skip it in {places:list}: {conditions:commas}.",
 }
 
 # how well all is, and what nobody looked at: why/evidence/doubts.py
@@ -1500,6 +1503,14 @@ NO_SINGLE_NUMBER = Answer(
 )
 COMPUTED_ONCE = Answer(
     verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
+)
+SAVED_OTHERS = Answer(
+    verdict="{function}.backward() takes other tensors from its context than {method} has saved.",
+    why="{saved} keeps {n:one tensor|# tensors}, and {read} takes another number of them.",
+)
+SAVED_NOTHING = Answer(
+    verdict="{function}.backward() takes tensors from its context, and {method} has saved none.",
+    why="{read} reads what save_for_backward() kept; the context of a call holds nothing else.",
 )
 RESULTS_IN_A_MODULE = Answer(
     verdict="An optimizer was given {names:few}, which {names:is a result|are results} instead of {names:a leaf|leaves}.",
@@ -2147,13 +2158,13 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
         mend="compute {codes:it|them} anew in each iteration: in the loop, or in what the loop calls (forward).",
     ),
-    (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
-        why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
-        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
     (Cause.SECOND_BACKWARD, "once_learning_above"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
         mend="compute {codes:it|them} anew in each iteration: {anew:list} once more, right above {above}.",
     ),
+    (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
+        why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
+        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
     ),
     (Cause.SECOND_BACKWARD, "once_unmoved"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
@@ -2420,6 +2431,18 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{function}.backward() reads {attribute} of its context, and forward did not set it.",
         why="the context of a call holds only what forward has put there.",
         mend="ctx.{attribute} = … in forward, before it returns; tensors by ctx.save_for_backward(…).",
+    ),
+    (Cause.CUSTOM_BACKWARD, "saved_others_named"): SAVED_OTHERS._replace(
+        mend="{wanted} in the place of {saved}: as backward takes them, in its order.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "saved_others"): SAVED_OTHERS._replace(
+        mend="save there what backward takes, in its order: tensors alone; other values are kept as attributes of ctx.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "unsaved_named"): SAVED_NOTHING._replace(
+        mend="{wanted} in {method}, right above {place}.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "unsaved"): SAVED_NOTHING._replace(
+        mend="ctx.save_for_backward(…) in {method}, with the tensors that backward takes, in its order; other values are kept as attributes of ctx.",
     ),
     (Cause.CUSTOM_BACKWARD, "missing"): Answer(
         verdict="{function} has no backward, and a gradient came to what it returned.",

@@ -86,7 +86,7 @@ def executed(source: str, name: str) -> tuple[dict[str, Any], Exception | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(source, name, "exec"), known)
-    except (RuntimeError, ValueError, TypeError) as error:
+    except (RuntimeError, ValueError, TypeError, AttributeError) as error:
         here = error.__traceback__
         return known, error.with_traceback(here and here.tb_next)  # of the program alone
     return known, None
@@ -5568,6 +5568,133 @@ fix_of_error(
         "h = one(x).tanh() and e = two(x).tanh() once more, right above loss = head",
         "    loss = head",
         "    h = one(x).tanh()\n    e = two(x).tanh()\n    loss = head",
+    ),
+)
+SAVED_OTHERWISE = """
+class Mul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, scale):
+        SAVE
+        return x * w * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w, scale = ctx.saved_tensors
+        return grad * w * scale, grad * x * scale, (grad * x * w).sum()
+
+
+x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+Mul.apply(x, w, GIVEN).sum().backward()
+"""
+fix_of_error(
+    "custom_backward/saved_others_named",
+    SAVED_OTHERWISE.replace("SAVE", "ctx.save_for_backward(x, w)").replace("GIVEN", "x[0]"),
+    (
+        "ctx.save_for_backward(x, w, scale) in the place of ctx.save_for_backward(x, w)",
+        "ctx.save_for_backward(x, w)",
+        "ctx.save_for_backward(x, w, scale)",
+    ),
+)
+# a number is none of the tensors that can be saved
+fix_of_error(
+    "custom_backward/saved_others",
+    SAVED_OTHERWISE.replace("SAVE", "ctx.save_for_backward(x, w)")
+    .replace("GIVEN", "2")
+    .replace("(grad * x * w).sum()", "None"),
+    (
+        "tensors alone; other values are kept as attributes of ctx",
+        "ctx.save_for_backward(x, w)",
+        "ctx.save_for_backward(x, w); ctx.scale = scale",
+        "x, w, scale = ctx.saved_tensors",
+        "(x, w), scale = ctx.saved_tensors, ctx.scale",
+    ),
+)
+fix_of_error(
+    "custom_backward/unsaved_named",
+    SAVED_OTHERWISE.replace("SAVE", "pass").replace("GIVEN", "x[0]"),
+    (
+        "ctx.save_for_backward(x, w, scale) in forward, right above return x * w * scale",
+        "pass",
+        "ctx.save_for_backward(x, w, scale)",
+    ),
+)
+fix_of_error(
+    "custom_backward/unsaved",
+    SAVED_OTHERWISE.replace("SAVE", "pass")
+    .replace("GIVEN", "2")
+    .replace("(grad * x * w).sum()", "None"),
+    (
+        "with the tensors that backward takes, in its order; other values are kept as attributes",
+        "pass",
+        "ctx.save_for_backward(x, w); ctx.scale = scale",
+        "x, w, scale = ctx.saved_tensors",
+        "(x, w), scale = ctx.saved_tensors, ctx.scale",
+    ),
+)
+# what is saved under a condition, or is unpacked of something else, is not told
+SAVED_BY_A_BRANCH = SAVED_OTHERWISE.replace("SAVE", "if len(x) < 3: ctx.save_for_backward(x)")
+UNPACKED_OF_ITSELF = SAVED_OTHERWISE.replace("SAVE", "ctx.save_for_backward(x, w, scale)").replace(
+    "ctx.saved_tensors\n", "ctx.saved_tensors\n        x, w = grad\n"
+)
+
+
+@pytest.mark.parametrize("program", [SAVED_BY_A_BRANCH, UNPACKED_OF_ITSELF])
+def test_of_what_backward_unpacks_nothing_is_said_that_is_not_known(program: str) -> None:
+    with gv.record() as recording:
+        _, error = executed(program.replace("GIVEN", "x[0]"), "program.py")
+    answer = gv.explain(error=error, recording=recording)
+    assert str(answer.cause) == "not_known", str(answer)
+
+
+ASKING_EVERY_GRADIENT = """
+def clip(model):
+    for param in model.parameters():
+        param.grad.clamp_(-1, 1)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.idle = nn.Linear(3, 1), nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.used(x)
+
+
+net = Net()
+net.idle.requires_grad_(FLAG)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(2, 3)).mean()
+loss.backward()
+known = [p.grad.norm() for p in net.parameters() if p.grad is not None]
+total = sum(p.grad.norm() for p in net.parameters())
+largest = max(p.grad.abs().max() for _, p in net.named_parameters() if p.requires_grad)
+clip(net)
+opt.step()
+"""
+# the lines that would fail next are told with it; one that looks for None, or ran before, is not
+fix_of_error(
+    "branch_not_taken/not_called",
+    ASKING_EVERY_GRADIENT.replace("FLAG", "True"),
+    (
+        "skip it in that line, program.py line 3 and program.py line 22: if p.grad is not None, if param.grad is not None",
+        "param.grad.clamp_(-1, 1)",
+        "if param.grad is not None: param.grad.clamp_(-1, 1)",
+        "net.parameters())\nlargest",
+        "net.parameters() if p.grad is not None)\nlargest",
+        "if p.requires_grad)",
+        "if p.grad is not None)",
+    ),
+)
+fix_of_error(
+    "frozen/not_asking",
+    ASKING_EVERY_GRADIENT.replace("FLAG", "False"),
+    (
+        "in that line and program.py line 3: if p.requires_grad, if param.requires_grad",
+        "param.grad.clamp_(-1, 1)",
+        "if param.requires_grad: param.grad.clamp_(-1, 1)",
+        "net.parameters())\nlargest",
+        "net.parameters() if p.requires_grad)\nlargest",
     ),
 )
 CHAIN_COMPUTED_BEFORE = """

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,9 +21,10 @@ from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason, GradvizError, Graph, Source, Tensor
-from gradviz.names.bindings import binder_before
+from gradviz.names.bindings import binder_before, scope_of
+from gradviz.names.compiled import file_of
 from gradviz.names.position import callee_of, display_name, locate, statement_of
-from gradviz.names.statements import Statements
+from gradviz.names.statements import Statements, source_of
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
 from gradviz.watch.identity import named_parameters, read
@@ -35,10 +36,12 @@ from gradviz.why.code.reading import (
     is_trained_leaf,
     with_parts,
 )
+from gradviz.why.code.unguarded import unguarded
 from gradviz.why.evidence.messages import cause_of, has_wrong_gradients, read_error
 from gradviz.why.evidence.older import leaves_behind
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.at_work import models_at_work, named_loss, outermost_modules
+from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import (
     Look,
     failing_looks,
@@ -60,8 +63,8 @@ from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.whole.case import Case
 from gradviz.why.shown.explanation import Explanation, lines_of
-from gradviz.words.speech import say
-from gradviz.words.words import Words, statement_at
+from gradviz.words.speech import Code, say
+from gradviz.words.words import Words, at_line, statement_at
 
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
 # causes of a .grad that is None and may well be so
@@ -215,9 +218,7 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
         shown = _shown_by_line(bare, error, text)
         if shown is not None:
             words = [look.word for look in failing_looks(error)]
-            return _raised_at(
-                shown, f"{kind}: {text}"[:ERROR], failing_place(error), next(iter(words), "p")
-            )
+            return _raised_at(shown, f"{kind}: {text}"[:ERROR], error, next(iter(words), "p"))
     return explain_case(case, error)
 
 
@@ -233,26 +234,58 @@ def _shown_by_line(bare: Bare, error: BaseException, text: str) -> Explanation |
     return None
 
 
-def _raised_at(shown: Explanation, error: str, place: Source | None, word: str) -> Explanation:
+def _raised_at(shown: Explanation, error: str, raised: BaseException, word: str) -> Explanation:
     """Return why a gradient is None, with the line that failed for it, and what that line can do
-    about it."""
+    about it, and those that would fail next."""
+    place = failing_place(raised)
     where = "" if place is None else statement_at(place)
     at_place = say("bare.raised_at", error=error, place=where)
     lines, mend = list(shown.lines), shown.mend
     if "NoneType" in error and shown.cause in _MAY_BE_NONE:
         lines += lines_of((), [place] if place else [])
-        mend = say("bare.either", first=mend, word=word) if mend else say("bare.skip", word=word)
+        fields = _skipped(raised, word, ("grad",), "bare.if_there")
+        mend = say("bare.either", first=mend, **fields) if mend else say("bare.skip", **fields)
     elif "NoneType" in error and shown.cause is Cause.HEALTHY and shown.where:
         mend = say("bare.read_before", place=shown.where)
         shown = shown._replace(cause=Cause.NO_BACKWARD_YET, why="", more=(), ruled_out=())
     elif "NoneType" in error and shown.cause is Cause.FROZEN:
         lines += lines_of((), [place] if place else [])
-        mend = say("bare.frozen_skip", first=mend, word=word)
+        fields = _skipped(raised, word, ("grad", "requires_grad"), "bare.if_learning")
+        mend = say("bare.frozen_skip", first=mend, **fields)
     return shown._replace(
         more=(at_place if where else say("bare.raised", error=error), *shown.more),
         mend=mend,
         lines=tuple(dict.fromkeys(lines)),
     )
+
+
+def _skipped(
+    error: BaseException, word: str, guards: Collection[str], condition: str
+) -> dict[str, list[str]]:
+    """Return in which lines a parameter is to be left out, and under which conditions: the failing
+    one, and those that would fail next, as they ask every ``.grad`` for something, too."""
+    others = [*_asking_next(error, guards)]
+    words = dict.fromkeys([word, *(asked.value.id for _, asked in others)])
+    places = dict.fromkeys(at_line(source.file, source.line) for source, _ in others)
+    return {
+        "places": [say("bare.that_line"), *places],
+        "conditions": [Code(say(condition, word=one)) for one in words],
+    }
+
+
+def _asking_next(error: BaseException, guards: Collection[str]) -> Iterator[tuple[Source, Any]]:
+    """Yield the lines that ask something of every ``.grad`` and have not come by it before the
+    failing one, each with its word."""
+    failed = FailedLine(error, None)
+    statement = failed.statement
+    if statement is None:
+        return
+    file = file_of(failed.frames[-1].code)
+    for asked in unguarded(file.tree, guards) if file.tree is not None else ():
+        is_above = scope_of(asked) is scope_of(statement) and asked.lineno < statement.lineno
+        is_itself = statement.lineno <= asked.lineno <= (statement.end_lineno or 0)
+        if not is_above and not is_itself:
+            yield source_of(file, statement_of(asked)), asked
 
 
 def _of_looks(bare: Bare, found: Sequence[Look]) -> Explanation | None:

@@ -54,20 +54,24 @@ def computed_anew(
     nodes = [_node(failure, place) for place in every]
     if not nodes or len(nodes) > _MOST or not all(map(_can_run_again, nodes)):
         return None
-    scopes = {id(scope_of(node)) for node in nodes}
-    above = [*_readers(failure, first, shared, nodes)]
-    if len(scopes) > 1 or not above or None in above:
-        return None
-    reader = min(above, key=lambda node: int(node.lineno))
-    if any(node.parent is not reader.parent for node in above):
-        return None
-    if not all(_reads_the_same(node, reader) for node in nodes):
-        return None
+    reader = _place_for(nodes, [*_readers(failure, first, shared, nodes)])
     found = None if failure.statements is None else failure.statements.node_at(every[0].source)
-    if found is None:
+    if reader is None or found is None:
         return None
     ordered = sorted(every, key=lambda call: call.source.line if call.source else 0)
     return Anew(ordered, call_at(source_of(found[0], reader)))  # both stand in one file
+
+
+def _place_for(nodes: Sequence[Any], readers: Sequence[Any]) -> Any:
+    """Return the first of the statements that read what some others compute, where all of these can
+    stand above it; None where there is none such."""
+    scopes = {id(scope_of(node)) for node in nodes}
+    if len(scopes) > 1 or not readers or None in readers:
+        return None
+    first = min(readers, key=lambda node: int(node.lineno))
+    is_before_all = all(node.parent is first.parent for node in readers)
+    is_same = all(_reads_the_same(node, first) for node in nodes)
+    return first if is_before_all and is_same else None
 
 
 # --- what is to be computed anew ------------------------------------------------------------------
@@ -78,16 +82,9 @@ def _with_what_they_read(
 ) -> list[Call]:
     """Return some statements with those that computed what they read: its graph may be freed, too.
     None at all where one of these is not known."""
-    tensor, found = failure.graph.tensor, {_line(place): place for place in places}
+    found = {_line(place): place for place in places}
     for place in (todo := [*found.values()]):  # which grows
-        node = _node(failure, place)
-        under = [c for c in failure.calls_before(first) if _is_under(c, place, node)]
-        made = {i for call in under for i in call.outputs}
-        read = {i for call in under for i in call.inputs} - made
-        for result in (tensor[i] for i in read):
-            if not result.requires_grad or result.is_leaf:
-                continue
-            maker = failure.facts.maker.get(result.id)
+        for maker in _makers_of_what_is_read(failure, first, place):
             if maker is None or len(found) > _MOST:
                 return []
             other = binding(maker)
@@ -95,6 +92,16 @@ def _with_what_they_read(
                 found[_line(other)] = other
                 todo.append(other)
     return [*found.values()]
+
+
+def _makers_of_what_is_read(failure: Failure, first: Call, place: Call) -> list[Call | None]:
+    """Return the calls that made the results which a statement reads; None for one that is not
+    known."""
+    node, tensor = _node(failure, place), failure.graph.tensor
+    under = [c for c in failure.calls_before(first) if _is_under(c, place, node)]
+    made = {i for call in under for i in call.outputs}
+    read = [tensor[i] for i in sorted({i for call in under for i in call.inputs} - made)]
+    return [failure.facts.maker.get(t.id) for t in read if t.requires_grad and not t.is_leaf]
 
 
 def _is_under(call: Call, place: Call, node: Any) -> bool:
