@@ -1791,6 +1791,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="Only an nn.Parameter or None may stand under that name; one around the result would be a new leaf, and nothing before it would learn.",
         mend="keep the result under another name, and leave the parameter as it is.",
     ),
+    (Cause.NOT_A_PARAMETER, "result_of_another"): Answer(
+        verdict="{name} is registered as a parameter, and a computed tensor cannot take its place.",
+        why="Only an nn.Parameter or None may stand under that name; one around the result would be a new leaf, and nothing before it would learn.",
+        mend="{deletes:list} right above {lines:list}: the name is free then, and the gradient goes on to what computes the tensor. If the parameter is to learn itself: keep the result under another name.",
+    ),
     (Cause.NOT_A_PARAMETER, "tensor_assigned"): Answer(
         verdict="{name} is to be a parameter, and what was assigned is none.",
         why="Only an nn.Parameter or None may stand under that name.",

@@ -5570,6 +5570,53 @@ fix_of_error(
         "    h = one(x).tanh()\n    e = two(x).tanh()\n    loss = head",
     ),
 )
+WEIGHTS_OF_ANOTHER = """
+target, hyper = nn.Linear(3, 2), nn.Linear(5, 8)
+opt = torch.optim.SGD(hyper.parameters(), lr=0.1)
+for step in range(3):
+    made = hyper(torch.ones(5))
+    target.weight = made[:6].view(2, 3)
+    target.bias = made[6:]
+    loss = target(torch.ones(4, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+assert all(p.grad.any() for p in hyper.parameters())
+"""
+fix_of_error(
+    "not_a_parameter/result_of_another",
+    WEIGHTS_OF_ANOTHER,
+    (
+        "del target.weight and del target.bias right above target.weight = made[:6].view(2, 3)",
+        "    target.weight =",
+        "    del target.weight\n    target.weight =",
+        "    target.bias =",
+        "    del target.bias\n    target.bias =",
+    ),
+    (
+        "keep the result under another name",
+        "target.weight =",
+        "weight =",
+        "target.bias =",
+        "bias =",
+        "target(torch.ones(4, 3))",
+        "(torch.ones(4, 3) @ weight.T + bias)",
+    ),
+)
+# with a name free that is read to compute it, it would not run
+fix_of_error(
+    "not_a_parameter/result_assigned",
+    WEIGHTS_OF_ANOTHER.replace("made[:6]", "(made[:6] + target.weight.detach().flatten())"),
+    (
+        "keep the result under another name",
+        "target.weight =",
+        "weight =",
+        "target.bias =",
+        "bias =",
+        "target(torch.ones(4, 3))",
+        "(torch.ones(4, 3) @ weight.T + bias)",
+    ),
+)
 SAVED_OTHERWISE = """
 class Mul(torch.autograd.Function):
     @staticmethod

@@ -474,7 +474,9 @@ def test_what_is_frozen_after_its_training_is_told_to_be() -> None:
     assert "net.side.{weight,bias}: frozen" in str(answer)
 
 
-def test_a_head_of_a_teacher_that_is_asked_about_with_it_is_a_fault_only_if_it_is_to_learn() -> None:
+def test_a_head_of_a_teacher_that_is_asked_about_with_it_is_a_fault_only_if_it_is_to_learn() -> (
+    None
+):
     answer = told(
         """
         class Net(nn.Module):

@@ -243,14 +243,14 @@ def _raised_at(shown: Explanation, error: str, raised: BaseException, word: str)
     lines, mend = list(shown.lines), shown.mend
     if "NoneType" in error and shown.cause in _MAY_BE_NONE:
         lines += lines_of((), [place] if place else [])
-        fields = _skipped(raised, word, ("grad",), "bare.if_there")
+        fields = _skipped(raised, word, is_frozen=False)
         mend = say("bare.either", first=mend, **fields) if mend else say("bare.skip", **fields)
     elif "NoneType" in error and shown.cause is Cause.HEALTHY and shown.where:
         mend = say("bare.read_before", place=shown.where)
         shown = shown._replace(cause=Cause.NO_BACKWARD_YET, why="", more=(), ruled_out=())
     elif "NoneType" in error and shown.cause is Cause.FROZEN:
         lines += lines_of((), [place] if place else [])
-        fields = _skipped(raised, word, ("grad", "requires_grad"), "bare.if_learning")
+        fields = _skipped(raised, word, is_frozen=True)
         mend = say("bare.frozen_skip", first=mend, **fields)
     return shown._replace(
         more=(at_place if where else say("bare.raised", error=error), *shown.more),
@@ -259,17 +259,18 @@ def _raised_at(shown: Explanation, error: str, raised: BaseException, word: str)
     )
 
 
-def _skipped(
-    error: BaseException, word: str, guards: Collection[str], condition: str
-) -> dict[str, list[str]]:
+def _skipped(error: BaseException, word: str, *, is_frozen: bool) -> dict[str, list[str]]:
     """Return in which lines a parameter is to be left out, and under which conditions: the failing
     one, and those that would fail next, as they ask every ``.grad`` for something, too."""
-    others = [*_asking_next(error, guards)]
+    others = [*_asking_next(error, ("grad", "requires_grad") if is_frozen else ("grad",))]
     words = dict.fromkeys([word, *(asked.value.id for _, asked in others)])
     places = dict.fromkeys(at_line(source.file, source.line) for source, _ in others)
     return {
         "places": [say("bare.that_line"), *places],
-        "conditions": [Code(say(condition, word=one)) for one in words],
+        "conditions": [
+            Code(say("bare.if_learning", word=w) if is_frozen else say("bare.if_there", word=w))
+            for w in words
+        ],
     }
 
 

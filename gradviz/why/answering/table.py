@@ -16,6 +16,7 @@ from gradviz.graph.findings import OF_A_GRADIENT, Cause, Symptom
 from gradviz.why.account import account, diverged_by
 from gradviz.why.rules.errors import (
     about_an_input,
+    assigned_results,
     carried_over,
     custom_backwards,
     dtypes_shapes_hooks,
@@ -165,6 +166,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, not_a_parameter.results_in_module, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.result_of_call, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.results_like_parameters, of(Cause.NON_LEAF_IN_OPTIMIZER)),
+    Rule(ERROR, RAISED, assigned_results.result_of_another, of(Cause.NOT_A_PARAMETER)),
     Rule(ERROR, RAISED, not_a_parameter.not_assigned, of(Cause.NOT_A_PARAMETER)),
     Rule(ERROR, RAISED, not_a_parameter.not_parameters, of(Cause.NOT_A_PARAMETER)),
     Rule(ERROR, RAISED, not_a_parameter.read_to_its_end, of(Cause.NOT_A_PARAMETER)),

@@ -16,6 +16,7 @@ from gradviz.graph.records import Source
 from gradviz.names.compiled import file_of
 from gradviz.names.statements import code_of_function, function_node, source_of
 from gradviz.why.code.reading import value_of
+from gradviz.why.evidence.older import leaves_behind
 
 # what gives each of its items once
 ONCE = (types.GeneratorType, filter, map, zip, itertools.chain, itertools.islice)
@@ -30,11 +31,13 @@ class Assigned(NamedTuple):
         name: of the parameter.
         is_result: whether it was computed from what asks for gradients.
         was_there: whether a parameter of that name is there.
+        is_of_itself: whether it was computed from that parameter.
     """
 
     name: str
     is_result: bool
     was_there: bool
+    is_of_itself: bool
 
 
 class Spent(NamedTuple):
@@ -69,7 +72,8 @@ def assigned(error: BaseException | None) -> Assigned | None:
         return None
     there = value_of(ast.Attribute(ast.Name("m"), str(name)), {"m": module})
     is_parameter = issubclass(type(there), torch.nn.Parameter)
-    return Assigned(str(name), value.grad_fn is not None, is_parameter)
+    is_of_itself = is_parameter and any(leaf is there for leaf in leaves_behind(value))
+    return Assigned(str(name), value.grad_fn is not None, is_parameter, is_of_itself)
 
 
 # --- layers that a constructor kept for itself ----------------------------------------------------

@@ -8,6 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from gradviz.graph.findings import Cause
+from gradviz.graph.records import Call
 from gradviz.names.compiled import file_of
 from gradviz.names.position import statement_of
 from gradviz.names.statements import source_of
@@ -89,15 +90,9 @@ def _told(failure: Failure, line: FailedLine, read: Read, saving: Saving) -> Exp
     file = file_of(line.frames[-1].code)
     node = failure.graph.node.get(failure.event.node_id if failure.event else None)
     applied = failure.maker(node)
-    is_known = saving.is_forward and applied is not None and bool(read.names)
-    if applied is None or not saving.tensors(len(applied.inputs)).issuperset(read.names):
-        is_known = False
+    form = _form(read, saving, applied)
     kept = [source_of(file, statement_of(call)) for call in saving.calls]
-    form = "saved_others" if kept else "unsaved"
-    ends = saving.ends
-    if is_known and (kept or len(ends) == 1):
-        form += "_named"
-    place = source_of(file, ends[0] if ends else saving.node.body[-1])
+    place = source_of(file, [*saving.ends, saving.node.body[-1]][0])
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
         form,
@@ -106,12 +101,23 @@ def _told(failure: Failure, line: FailedLine, read: Read, saving: Saving) -> Exp
         more=(),
         function=read.kind.name,
         method=saving.node.name,
-        read=Code(line.place.code or "" if line.place else ""),
+        read=Code(ast.unparse(read.statement)),
         n=sum(len(call.args) for call in saving.calls),
         wanted=Code(f"{saving.context}.{_SAVING}({', '.join(read.names)})"),
-        saved=kept[0].code or "" if kept else "",
+        saved=Code(kept[0].code or "") if kept else "",
         place=failure.words.source(place),
     )
+
+
+def _form(read: Read, saving: Saving, applied: Call | None) -> str:
+    """Tell whether other tensors are saved or none, and whether those that are taken are known to
+    be tensors, and to have a name, where they are to be saved."""
+    given = 0 if applied is None else len(applied.inputs)
+    is_known = saving.is_forward and bool(read.names)
+    is_known = is_known and saving.tensors(given).issuperset(read.names)
+    if saving.calls:
+        return "saved_others_named" if is_known else "saved_others"
+    return "unsaved_named" if is_known and len(saving.ends) == 1 else "unsaved"
 
 
 def _read(line: FailedLine) -> Read | None:
