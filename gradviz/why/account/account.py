@@ -44,6 +44,7 @@ from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.masks import masked_too_late
+from gradviz.why.account.mixed_reductions import mixed_reductions
 from gradviz.why.account.module_hooks import hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
@@ -224,6 +225,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
+    yield from mixed_reductions(case.facts, words)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
     yield from sums_of_inputs(case)

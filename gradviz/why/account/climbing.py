@@ -37,6 +37,7 @@ _SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
 _LAYERS = {"linear", "conv1d", "conv2d", "conv3d", "matmul", "mm", "addmm"}
 _PARTS = {"chunk", "split", "__getitem__", "unbind", "flatten", "add", "sub", "neg"}
 _ENTROPY = re.compile(r"^(?:\w+ = )?[\w.]+\.entropy\(\)(?:\.(?:mean|sum)\([^()]*\))?$")
+_LARGER_OF_TWO, _CLIPS = {"max", "maximum", "fmax"}, {"clamp", "clip"}
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -53,6 +54,7 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
     """
     yield from _rewards(facts, words)
     yield from _entropies(facts, words)
+    yield from _clipped_surrogates(facts, words)
     for row in loss_rows(facts):
         if len(row.values) < _LONG or not abs(row.values[-1]) > _FAR * abs(row.values[0]):
             continue
@@ -89,6 +91,28 @@ def _entropies(facts: Facts, words: Words) -> Iterator[Remark]:
                 fields = {"loss": words.name(loss), "code": words.at(call)}
                 yield Remark(Weight.WEIGHTY, "entropy_with_plus", fields, (call,))
                 return
+
+
+def _clipped_surrogates(facts: Facts, words: Words) -> Iterator[Remark]:
+    """Tell of the larger of a value and of what was clipped beside it that stands in a loss with a
+    minus: the loss is least where the value is far beyond what clips it."""
+    for loss in facts.losses[-1:]:
+        for call, sign in _signed_parts(facts, loss):
+            given = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
+            is_larger = plain_name(call.function) in _LARGER_OF_TWO and len(given) == 2
+            if sign < 0 and is_larger and sum(_is_clipped(facts, i) for i in given) == 1:
+                fields = {"code": words.at(call)}
+                yield Remark(Weight.WEIGHTY, "larger_of_clipped", fields, (call,))
+                return
+
+
+def _is_clipped(facts: Facts, tensor_id: int) -> bool:
+    """Say whether a value was clamped, or is a product of what was."""
+    made = facts.maker.get(tensor_id)
+    if made is not None and plain_name(made.function) in PRODUCTS:
+        makers = [facts.maker.get(i) for i in made.inputs]
+        made = next((m for m in makers if m is not None and m.function in _CLIPS), None)
+    return made is not None and made.function in _CLIPS
 
 
 def _is_entropy(call: Call) -> bool:

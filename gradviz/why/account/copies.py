@@ -3,6 +3,7 @@ was loaded with its own values. Knows no torch."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
@@ -13,8 +14,26 @@ from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.measured import numbers
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
+
+_MORE_THAN_HALF = 0.55  # half and half is a way to average
+_DIGITS = 4  # that previews have
+
+
+def _share_of(before: float, after: float, given: float) -> float:
+    """Return at least which share of one number was mixed into another, by rounded numbers; 0 where
+    it does not lie between the two."""
+    if not min(before, given) <= after <= max(before, given):
+        return 0.0
+    error = sum(map(_rounding, (before, given)))
+    return (abs(after - before) - error) / (abs(given - before) + error) if error else 0.0
+
+
+def _rounding(x: float) -> float:
+    """Return how far a number of a preview may be from the true one."""
+    return 0.5 * 10.0 ** (math.floor(math.log10(abs(x))) + 1 - _DIGITS) if x else 0.0
 
 
 def _known(parameters: Sequence[int | None]) -> frozenset[int]:
@@ -214,9 +233,33 @@ class Copies:
             "cutter": "" if cut is None else reason_of(cut),
             "place": "" if cut is None else self._place(cut),
         }
+        if self._takes_most(every):
+            nearly = {"names": names, "code": fields["code"], "others": others}
+            return Remark(Weight.WEIGHTY, "target_nearly", nearly, (every[-1].call,), into)
         key = "target" if cut is None else "target_kept_off"
         weight = Weight.ORDINARY if cut is None else Weight.NOTABLE
         return Remark(weight, key, fields, (every[-1].call,), into)
+
+    def _takes_most(self, every: Sequence[Copied]) -> bool:
+        """Say whether a network that is written again and again with a mixture of its own values
+        and another one's was seen to take more of the latter."""
+        times = len({c.call.id for c in every if c.into == every[-1].into})
+        mixtures = (c for c in every if c.into in c.sources and len(c.sources) == 2)
+        return times > 1 and any(self._share(c) > _MORE_THAN_HALF for c in mixtures)
+
+    def _share(self, one: Copied) -> float:
+        """Return at least which share of another one's values is in what a call wrote, as far as
+        previews tell; 0 where they do not."""
+        event = next((e for e in self.facts.writes_by_call.get(one.call.id, ())), None)
+        if event is None:
+            return 0.0
+        tensor, (source,) = self.facts.graph.tensor, one.sources - {one.into}
+        earlier = [t for t in self.facts.states[source] if t.id < event.after_id][-1:]
+        states = [tensor[event.before_id], tensor[event.after_id], *earlier]
+        values = [numbers(t.values or "") or [] for t in states]
+        return max(
+            (_share_of(*row) for row in zip(*values, strict=False) if len(row) == 3), default=0.0
+        )
 
     def _as_made(self, written: Set[int | None]) -> Iterator[Remark]:
         """Tell of a network whose values a loss holds without a gradient, that was built like one

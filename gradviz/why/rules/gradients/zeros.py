@@ -261,7 +261,7 @@ class Zeros(ZeroFlow):
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
             return Reason(say("zero.flat"), self._mend_flat(nodes))
-        if (unread := self.part_unread(nodes)) is not None:
+        if (unread := self.behind_ends(nodes) or self.part_unread(nodes)) is not None:
             return unread
         if (made := self.made_of_zeros(nodes)) is not None:
             name, call = made
@@ -270,6 +270,13 @@ class Zeros(ZeroFlow):
         if all(node.name in FACTORS for node in nodes) and (names := self.factors_of(stops)):
             return Reason(say("zero.times", factors=names))
         return Reason(say("zero.sent_zeros"))
+
+    def behind_ends(self, nodes: Sequence[Node]) -> Reason | None:
+        """Say that what is read of padded sequences is the padding alone."""
+        functions = {call.function for call in self.calls_in_order(nodes)}
+        if functions != {"_pad_packed_sequence"}:
+            return None
+        return Reason(say("zero.behind_ends"), say("zero.mend_behind_ends"))
 
     def part_unread(self, nodes: Sequence[Node]) -> Reason | None:
         """Say that the only part of what was put side by side which is read is another one: the
