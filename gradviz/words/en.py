@@ -1305,6 +1305,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.REBOUND, "added_to"): NAMED_ANEW._replace(
         mend="with torch.no_grad(): {it} += … (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
     ),
+    (Cause.REBOUND, "updated_of_another"): NAMED_ANEW._replace(
+        why="The leaf is what {it} was before, and has not moved: a new tensor took the variable's name, and .grad is kept on leaves only.",
+        mend="with torch.no_grad(): {in_place} in the place of {code} (in place, so {it} stays the leaf, and moves).",
+    ),
     (Cause.REBOUND, "updated_unseen"): Answer(
         verdict="{symptom}: the name {it} holds a new tensor now, which does not require grad.",
         why="{code} made it under no_grad and gave it the name of the leaf; requires_grad and .grad stayed with the tensor before.",
@@ -2014,6 +2018,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before, made with it before that step ({place}).",
         why="{reasons:sentences}",
         mend="{kept} after each step: the next iteration starts from the value only, and retain_graph=True is not needed.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_over_module"): Answer(
+        verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="{kept} right above {code} ({place}): each iteration starts from the value only, and retain_graph=True is not needed.",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped_handed_on"): Answer(
         verdict="{writer} changed {name}, and this loss still goes back through {value} of the iteration before: {handed} hands it on, and all that stands beside it.",

@@ -6012,6 +6012,82 @@ fix_of_error(
     ),
 )
 
+fix(
+    "rebound/updated_of_another",
+    "param",
+    "not w.equal(torch.ones(2))",
+    """
+w = torch.ones(2, requires_grad=True)
+for _ in range(2):
+    w.pow(2).sum().backward()
+    for param in [w]:
+        param = param - 0.1 * param.grad / 2
+""",
+    (
+        "with torch.no_grad(): param -= 0.1 * param.grad / 2 in the place of",
+        "        param = param - 0.1 * param.grad / 2",
+        "        with torch.no_grad(): param -= 0.1 * param.grad / 2",
+    ),
+)
+
+STATE_OF_A_MODULE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.into, self.across = nn.Linear(3, 4), nn.Linear(4, 4)
+        self.h = self.c = torch.zeros(2, 4)
+    def step(self, x, h, c):
+        c = c * torch.sigmoid(self.into(x))
+        c = c + self.across(h).tanh()
+        return c.tanh(), c
+    def forward(self, x):
+        self.h, self.c = self.step(x, self.h, self.c)
+        return self.h.mean()
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.ones(4, 2, 3):
+    loss = net(x)
+    loss.backward(retain_graph=True)
+    opt.step()
+"""
+fix_of_error(
+    "modified_in_place/stepped_over_module",
+    STATE_OF_A_MODULE,
+    (
+        "self.h, self.c = self.h.detach(), self.c.detach() right above self.h, self.c = self.step",
+        "        self.h, self.c = self.step",
+        "        self.h, self.c = self.h.detach(), self.c.detach()\n        self.h, self.c = self.step",
+        "retain_graph=True",
+        "",
+    ),
+)
+fix_of_error(
+    "modified_in_place/stepped_over_module",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head, self.h = nn.GRUCell(3, 4), nn.Linear(4, 1), None
+        self.h = None
+    def forward(self, x):
+        self.h = self.cell(x, self.h)
+        return self.head(self.h).mean()
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.ones(4, 2, 3):
+    loss = net(x)
+    loss.backward(retain_graph=True)
+    opt.step()
+""",
+    (
+        "if self.h is not None: self.h = self.h.detach() right above self.h = self.cell(x, self.h)",
+        "        self.h = self.cell",
+        "        if self.h is not None: self.h = self.h.detach()\n        self.h = self.cell",
+        "retain_graph=True",
+        "",
+    ),
+)
+
 ADAPTED = """
 meta, x, y = nn.Linear(2, 1), torch.randn(6, 2), torch.randn(6, 1)
 opt = torch.optim.SGD(meta.parameters(), lr=0.1)
@@ -6237,3 +6313,16 @@ def test_of_a_value_that_reaches_no_loss_nothing_is_said() -> None:
             "way.py",
         )
     assert obstacles_after(recording.graph.cuts[0], Facts.of(recording.graph)) is None
+
+
+def test_a_state_that_runs_through_several_steps_is_not_cut_between_them() -> None:
+    """A detach in the forward would cut between the steps of one sequence, too."""
+    program = STATE_OF_A_MODULE.replace("loss = net(x)", "loss = net(x) + net(2 * x)")
+    answer, symptom = told(Fix("", "", "", program.strip("\n") + "\n", ()))
+    assert symptom and "right above" not in str(answer)
+
+
+def test_a_name_that_was_the_leaf_s_own_keeps_both_ways() -> None:
+    program = "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\nw = w - 0.1 * w.grad\n"
+    answer, _ = told(Fix("", "w", "w.grad is not None", program, ()))
+    assert answer.form == "updated"

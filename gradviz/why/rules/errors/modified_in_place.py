@@ -20,6 +20,7 @@ from gradviz.names.frames import (
     call_alone,
     frames,
     keepers,
+    names_in,
     place_at,
     place_of_keeper,
     variables_of,
@@ -323,10 +324,65 @@ def over_by_its_name(
     what is told of it: of one of the iteration before where its container is handed on, if it
     is."""
     words = _state_fields(failure, state, made)
-    handed = handed_on(failure, state) if form == "stepped_over" else None
-    if handed is None:
+    if form != "stepped_over":
         return form, made, words
-    return "stepped_handed_on", handed.place, {**words, **handed.words}
+    handed = handed_on(failure, state)
+    if handed is not None:
+        return "stepped_handed_on", handed.place, {**words, **handed.words}
+    kept = kept_by_module(failure, state)
+    if kept is not None:
+        return "stepped_over_module", kept.place, {**words, **kept.words}
+    return form, made, words
+
+
+def kept_by_module(failure: Failure, state: Tensor) -> OverStep | None:
+    """Return the statement of a module that reads its own attributes and binds them anew, each of
+    which would bring an earlier iteration's graph: ``self.h, self.c = self.cell(x, self.h,
+    self.c)``. None where it runs more than once before each backward, for each step of a sequence:
+    a detach there would cut between the steps, too."""
+    maker = failure.facts.maker.get(state.id)
+    if maker is None or not _runs_once(failure, maker):
+        return None
+    for depth, frame in enumerate(frames(maker)):
+        bound, read = names_in(frame.code)
+        names = [name for name in bound if name in read and name.startswith("self.")]
+        if not names:
+            continue
+        values = [failure.detaching(name) or f"{name}.detach()" for name in names]
+        place = place_at(maker, depth)
+        words = {
+            "value": several(names),
+            "place": failure.words.where(place),
+            "code": failure.code(place, LINE),
+            "kept": Code(
+                _where_set(failure, names[0], f"{', '.join(names)} = {', '.join(values)}")
+            ),
+        }
+        return OverStep(place, words)
+    return None
+
+
+def _where_set(failure: Failure, name: str, statement: str) -> str:
+    """Return a statement for where an attribute is not None, if the program sets it to None
+    somewhere: as the first iteration has it."""
+    attribute = name.rpartition(".")[2]
+    nodes = failure.statements.nodes(ast.Assign) if failure.statements is not None else ()
+    is_none = any(
+        isinstance(node.value, ast.Constant)
+        and node.value.value is None
+        and any(getattr(target, "attr", "") == attribute for target in node.targets)
+        for _, node in nodes
+    )
+    return f"if {name} is not None: {statement}" if is_none else statement
+
+
+def _runs_once(failure: Failure, maker: Call) -> bool:
+    """Say whether a line ran once between the backward below it and the call that raised."""
+    earlier = [b.call_id for b in failure.graph.backwards if b.call_id > maker.id]
+    if not earlier or failure.call is None:
+        return False
+    between = failure.calls_between(failure.graph.call[earlier[0]], failure.call)
+    return sum(site_of(call) == site_of(maker) for call in between) == 1
 
 
 def handed_on(failure: Failure, state: Tensor) -> OverStep | None:

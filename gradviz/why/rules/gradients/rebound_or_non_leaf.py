@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Set
 
 from gradviz.graph.findings import Cause
@@ -10,7 +11,7 @@ from gradviz.names.frames import names_kept, names_read
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import say, several
+from gradviz.words.speech import Code, say, several
 
 # calls that give a result the name of the leaf that went in
 SCALING = {
@@ -96,16 +97,49 @@ def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
     if parent is None or not has_its_name:
         return None
     code = gradients.words.code(gradients.maker(asked))
-    updated = ".grad" in code
-    added_to = updated and f"{asked.name} + " in code
     return gradients.answer(
         asked,
         Cause.REBOUND,
-        "added_to" if added_to else "updated" if updated else "named_anew",
+        _form_of_rebound(parent, asked.name, code),
         calls=calls_that_made(gradients, asked),
         tensors=[parent.id],
         checked=checked_of_result(gradients, asked),
+        code=code,
+        in_place=Code(in_place(code)),
     )
+
+
+def _form_of_rebound(leaf: Tensor, name: str, code: str) -> str:
+    """Tell how a name lost its leaf. Of a leaf that has another name of its own, as of the
+    variable of a loop over parameters, only a write in place can keep it."""
+    if ".grad" not in code:
+        return "named_anew"
+    if leaf.code_name != name and in_place(code):
+        return "updated_of_another"
+    return "added_to" if f"{name} + " in code else "updated"
+
+
+def in_place(code: str) -> str:
+    """Return an update that makes a new tensor as one that writes; "" where it has another form.
+
+    >>> in_place("w = w - lr * w.grad / n"), in_place("w = w - a + w.grad"), in_place("w = f(w.grad)")
+    ('w -= lr * w.grad / n', '', '')
+    """
+    target, _, value = code.partition(" = ")
+    for sign in "+-":
+        start = f"{target} {sign} "
+        if target.isidentifier() and value.startswith(start) and _is_one_term(value, start):
+            return f"{target} {sign}= {value.removeprefix(start)}"
+    return ""
+
+
+def _is_one_term(value: str, start: str) -> bool:
+    """Say whether all of a sum but its first summand is one summand."""
+    try:
+        tree = ast.parse(value, mode="eval").body
+    except SyntaxError:  # a line that is told shortened
+        return False
+    return isinstance(tree, ast.BinOp) and ast.unparse(tree.left) == start[:-3]
 
 
 def made_non_leaf(gradients: Gradients, asked: Asked) -> Explanation | None:
