@@ -1579,6 +1579,14 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         + " What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
         mend="{begun} above {steps}, {made} in the place of {loop}, and {edits:list}: the model is called with the moved ones.",
     ),
+    (Cause.LEAF_IN_PLACE, "fast_weights_elsewhere"): A_LEAF_WRITTEN._replace(
+        why=A_LEAF_WRITTEN.why
+        + " What is written there requires grad, and is to be learned through: the moved parameters are results, and a module holds leaves.",
+        mend="{made} in the place of {loop}, and hand that on: {functional} in the place of each later call of the model that is to go by the moved ones.",
+    ),
+    (Cause.LEAF_IN_PLACE, "values_set"): A_LEAF_WRITTEN._replace(
+        mend="with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call).",
+    ),
     (Cause.LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
         + " A backward that is to come needs {name} as it is: under no_grad the write would make it raise.",
@@ -1607,6 +1615,9 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
         + " What is written there requires grad: under no_grad it would be cut off.",
         mend="{mend}",
+    ),
+    (Cause.VIEW_OF_LEAF_IN_PLACE, "values_set"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
+        mend="with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call).",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
@@ -2315,6 +2326,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} is not in the graph of {root}.",
         why="{root} was computed from what {code} ({place}) made of {name}, before {switch}: {name} did not require grad yet, so that has no history.",
         mend="{code} once more below {switch}, before {root} is computed from it.",
+    ),
+    (Cause.UNUSED_INPUT, "handed_in_vain"): Answer(
+        verdict="{name:begin} is not in the graph of {root}.",
+        why="{given} hands it to {function}, which never reads its argument {parameter}: {code} there is computed without it.",
+        mend="compute what {function} returns ({place}) from {parameter}.",
     ),
     (Cause.UNUSED_INPUT, "loop_name"): Answer(
         verdict="{name:begin} is not in the graph of {root}.",

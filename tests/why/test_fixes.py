@@ -6088,6 +6088,106 @@ for x in torch.ones(4, 2, 3):
     ),
 )
 
+SMOOTHED = """
+class Smooth:
+    def __init__(self, net):
+        self.net = net
+    def __call__(self, x):
+        return self.net(INPUT)
+    def objective(self, x):
+        h = x + noise
+        return self(h).pow(2).sum()
+net, given, noise = nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 2, requires_grad=True)
+loss = Smooth(net).objective(given)
+torch.autograd.grad(loss, noise)
+"""
+fix_of_error(
+    "unused_input/handed_in_vain",
+    SMOOTHED.replace("INPUT", "given"),
+    ("compute what __call__ returns (program.py line 5) from x", "net(given)", "net(x)"),
+)
+
+ADAPTING = """
+class Meta(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 1)
+    def adapt(self, x, y):
+        loss = F.mse_loss(self.fc(x), y)
+        grads = torch.autograd.grad(loss, self.fc.parameters(), create_graph=True)
+        for p, g in zip(self.fc.parameters(), grads):
+            p -= 0.1 * g
+        return self.fc
+meta, x, y = Meta(), torch.ones(3, 2), torch.zeros(3, 1)
+net = meta.adapt(x, y)
+F.mse_loss(net(2 * x), y).backward()
+assert meta.fc.weight.grad is not None
+"""
+fix_of_error(
+    "leaf_in_place/fast_weights_elsewhere",
+    ADAPTING,
+    (
+        "torch.func.functional_call(self.fc, dict(zip(dict(self.fc.named_parameters()), fast)), …)",
+        "        for p, g in zip(self.fc.parameters(), grads):\n            p -= 0.1 * g",
+        "        fast = [p - 0.1 * g for (p, g) in zip(self.fc.parameters(), grads)]",
+        "return self.fc",
+        "return dict(zip(dict(self.fc.named_parameters()), fast))",
+        "net(2 * x)",
+        "torch.func.functional_call(meta.fc, net, (2 * x,))",
+    ),
+)
+
+AVERAGED = """
+def update(target, source, tau):
+    for t, s in zip(target.parameters(), source.parameters()):
+        WRITES
+net, teacher, x = nn.Linear(2, 1), nn.Linear(2, 1), torch.ones(3, 2)
+before = teacher.weight.detach().clone()
+(net(x) - teacher(x).detach()).pow(2).mean().backward()
+update(teacher, net, 0.1)
+assert not teacher.weight.equal(before)
+"""
+fix_of_error(
+    "leaf_in_place/values_set",
+    AVERAGED.replace("WRITES", "t += tau * (s - t)"),
+    (
+        "with torch.no_grad(): around t += tau * (s - t)",
+        "t += tau",
+        "with torch.no_grad(): t += tau",
+    ),
+)
+fix_of_error(
+    "leaf_in_place/numbers",
+    AVERAGED.replace("WRITES", "t.mul_(1 - tau)\n        t.add_(tau * s)"),
+    (
+        "around t.mul_(1 - tau) and t.add_(tau * s)",
+        "t.mul_(1 - tau)\n        t.add_(tau * s)",
+        "with torch.no_grad(): t.mul_(1 - tau); t.add_(tau * s)",
+    ),
+)
+fix_of_error(
+    "view_of_leaf_in_place/values_set",
+    """
+class Codes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.codes = nn.Parameter(torch.zeros(3, 2))
+    def reseed(self, z):
+        for k in range(len(self.codes)):
+            self.codes[k] = z[k]
+layer, codes = nn.Linear(2, 2), Codes()
+z = layer(torch.ones(3, 2))
+codes.reseed(z)
+(z - codes.codes).pow(2).sum().backward()
+assert codes.codes[0].equal(z[0])
+""",
+    (
+        "with torch.no_grad(): around self.codes[k] = z[k]",
+        "            self.codes[k]",
+        "            with torch.no_grad(): self.codes[k]",
+    ),
+)
+
 ADAPTED = """
 meta, x, y = nn.Linear(2, 1), torch.randn(6, 2), torch.randn(6, 1)
 opt = torch.optim.SGD(meta.parameters(), lr=0.1)
@@ -6319,10 +6419,35 @@ def test_a_state_that_runs_through_several_steps_is_not_cut_between_them() -> No
     """A detach in the forward would cut between the steps of one sequence, too."""
     program = STATE_OF_A_MODULE.replace("loss = net(x)", "loss = net(x) + net(2 * x)")
     answer, symptom = told(Fix("", "", "", program.strip("\n") + "\n", ()))
-    assert symptom and "right above" not in str(answer)
+    assert symptom
+    assert "right above" not in str(answer)
 
 
 def test_a_name_that_was_the_leaf_s_own_keeps_both_ways() -> None:
     program = "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\nw = w - 0.1 * w.grad\n"
     answer, _ = told(Fix("", "w", "w.grad is not None", program, ()))
     assert answer.form == "updated"
+
+
+@pytest.mark.parametrize("reads", ["x[:1]", "given[:1] * x.sum()", "given[:1] * len(locals())"])
+def test_an_argument_that_is_read_is_not_told_as_handed_in_vain(reads: str) -> None:
+    """It may still bring no gradient, for another reason."""
+    program = SMOOTHED.replace("INPUT", reads).replace("h = x + noise", "h = (x + noise).detach()")
+    answer, symptom = told(Fix("", "", "", program.strip("\n") + "\n", ()))
+    assert symptom
+    assert answer.form != "handed_in_vain"
+
+
+def test_an_argument_beside_the_input_is_not_told_as_handed_in_vain() -> None:
+    program = SMOOTHED.replace("INPUT", "given").replace("h = x + noise", "h = x + 1")
+    answer, symptom = told(Fix("", "", "", program.strip("\n") + "\n", ()))
+    assert symptom
+    assert answer.form != "handed_in_vain"
+
+
+def test_a_written_leaf_that_is_read_below_is_not_told_as_values_set() -> None:
+    program = "w, x = (nn.Parameter(torch.ones(2)) for _ in range(2))\n"
+    program += "def f():\n    x.add_(w)\n    return x.sum()\nf().backward()\n"
+    answer, symptom = told(Fix("", "", "", program, ()))
+    assert symptom
+    assert answer.form == "tracked"

@@ -31,6 +31,7 @@ from gradviz.why.rules.errors import (
     returned_nan,
     saved_otherwise,
     second_backward,
+    unread_argument,
     unused_input,
     views_in_place,
 )
@@ -161,6 +162,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, unused_input.input_part_of_used, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_behind_a_gradient, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_asked_too_late, of(Cause.UNUSED_INPUT)),
+    Rule(ERROR, RAISED, unread_argument.input_handed_in_vain, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, unused_input.input_of_another, of(Cause.UNUSED_INPUT)),
     Rule(ERROR, RAISED, not_a_parameter.results_handed, of(Cause.NON_LEAF_IN_OPTIMIZER)),
     Rule(ERROR, RAISED, not_a_parameter.results_in_module, of(Cause.NON_LEAF_IN_OPTIMIZER)),

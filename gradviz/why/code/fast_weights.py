@@ -19,9 +19,10 @@ class FastWeights(NamedTuple):
         loop: the syntax node of the loop.
         made: the statement that computes the moved parameters.
         calls: each call of the model that is to take them, and of ``autograd.grad`` that is to go
-            by them, with what to write in its place.
+            by them, with what to write in its place; none where the model is called elsewhere.
         steps: the syntax node of a loop around it, of several such steps; None where there is none.
         begun: the statement above that loop which the first step begins with.
+        functional: a call of the model with the moved parameters, of the arguments ``…``.
     """
 
     loop: Any
@@ -29,6 +30,7 @@ class FastWeights(NamedTuple):
     calls: list[tuple[str, str]]
     steps: Any
     begun: str
+    functional: str
 
 
 def fast_weights(statement: Any) -> FastWeights | None:
@@ -45,7 +47,7 @@ def fast_weights(statement: Any) -> FastWeights | None:
     model = _model_gone_over(loop, name)
     steps = _loop_of_steps(loop, model)
     calls = _calls_below(model, steps or loop, inside=steps is not None) if model else []
-    if not calls or any(call.keywords for call in calls):
+    if not model or any(call.keywords for call in calls):
         return None
     fast, whole = free_name("fast", statement), _copied_from(model, steps or loop)
     given = f"dict(zip(dict({whole}.named_parameters()), {fast}))"
@@ -63,6 +65,7 @@ def fast_weights(statement: Any) -> FastWeights | None:
         list(dict.fromkeys(told)),
         steps,
         f"{fast} = list({whole}.parameters())",
+        f"torch.func.functional_call({whole}, {given}, …)",
     )
 
 

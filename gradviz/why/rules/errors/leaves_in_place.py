@@ -12,10 +12,13 @@ import torch
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.bindings import scope_of
 from gradviz.names.frames import whole_code
-from gradviz.why.code.fast_weights import fast_weights
+from gradviz.names.position import dotted
+from gradviz.why.code.fast_weights import FastWeights, fast_weights
 from gradviz.why.code.in_place import (
     free_name,
+    is_read_below,
     loop_without,
     statement_binding,
     writes_below,
@@ -118,8 +121,13 @@ def _set_besides(failure: Failure, written: Tensor) -> list[Call]:
         call_at(line.source(other))
         for other, target in writes_below(statement)
         if (ast.unparse(target) == same or _is_free_leaf(failure, line.value(target)))
-        and not _reads_tracked(line, other, target)
+        and (not _reads_tracked(line, other, target) or _sets_the_same(other, same))
     ]
+
+
+def _sets_the_same(statement: Any, name: str) -> bool:
+    """Say whether a statement writes into a variable that nothing of its scope reads then."""
+    return written_in(statement) == name and not _is_read_again(statement)
 
 
 def _is_free_leaf(failure: Failure, value: Any) -> bool:
@@ -147,12 +155,13 @@ def parameters_learned_through(failure: Failure) -> Explanation | None:
     if written is None or line is None or not _is_tracked(failure, written):
         return None
     found = fast_weights(failure.statement)
-    if found is None:
+    if found is None or not _is_of_gradients(failure):
         return None
     edits = [say("raised.instead", anew=Code(anew), code=Code(code)) for code, anew in found.calls]
+    form = _form_of_fast(found)
     return failure.answer(
         Cause.LEAF_IN_PLACE,
-        "fast_weights_in_steps" if found.steps is not None else "fast_weights",
+        form,
         calls=[failure.call],
         tensors=[written],
         loop=_loop_at(failure, line, found.loop),
@@ -160,8 +169,25 @@ def parameters_learned_through(failure: Failure) -> Explanation | None:
         begun=Code(found.begun),
         steps=_loop_at(failure, line, found.steps) if found.steps is not None else "",
         edits=edits,
+        functional=Code(found.functional),
         **fields(failure, written, None),
     )
+
+
+def _form_of_fast(found: FastWeights) -> str:
+    """Tell where the model is called with the moved parameters: in each of several steps, below the
+    loop, or elsewhere."""
+    if not found.calls:
+        return "fast_weights_elsewhere"
+    return "fast_weights" if found.steps is None else "fast_weights_in_steps"
+
+
+def _is_of_gradients(failure: Failure) -> bool:
+    """Say whether what is written was computed from a gradient of ``autograd.grad``; the average of
+    another model's parameters is not."""
+    behind = failure.facts.ancestors([t.id for t in failure.inputs])
+    runs = (b for b in failure.graph.backwards if b.kind == "grad")
+    return any(not behind.isdisjoint(failure.graph.call[b.call_id].outputs) for b in runs)
 
 
 def _loop_at(failure: Failure, line: FailedLine, loop: Any) -> str:
@@ -176,6 +202,8 @@ def learned_through(failure: Failure) -> Explanation | None:
     statement = failure.statement
     if written is None or not isinstance(statement, ast.stmt):
         return None
+    if not failure.is_saved(_leaf(failure, written)) and not _is_read_again(statement):
+        return _values_set(failure, written)
     mend = _copied_where_made(failure, written, statement) or _copied_above(failure, statement)
     if not mend:
         return None
@@ -187,6 +215,36 @@ def learned_through(failure: Failure) -> Explanation | None:
         tensors=[written, _leaf(failure, written)],
         mend=mend,
         **fields(failure, written, failure.graph.tensor.get(written.base_id)),
+    )
+
+
+def _is_read_again(statement: Any) -> bool:
+    """Say whether the variable into which a statement writes is read after it by that name, in its
+    scope: a copy under another name is of use then. Of a file or cell, functions may read it."""
+    name = written_in(statement)
+    around = loop_without(name, statement)
+    scope = scope_of(statement)
+    around = scope if isinstance(scope, ast.Module) else around
+    own = {id(node) for node in ast.walk(statement)}
+    inside = [n for part in getattr(around, "body", ()) for n in ast.walk(part)]
+    words = [n for n in inside if id(n) not in own]
+    reads = (n for n in words if isinstance(getattr(n, "ctx", None), ast.Load))
+    return is_read_below(name, statement) or any(dotted(n) == name for n in reads)
+
+
+def _values_set(failure: Failure, written: Tensor) -> Explanation:
+    """Tell of a write into a leaf that nothing of its scope reads then, as the average of another
+    model's parameters."""
+    told = fields(failure, written, failure.graph.tensor.get(written.base_id))
+    besides = _set_besides(failure, written)
+    return failure.answer(
+        failure.cause or Cause.LEAF_IN_PLACE,
+        "values_set",
+        calls=[failure.call],
+        also_at=besides,
+        tensors=[written, _leaf(failure, written)],
+        codes=[told["code"], *(failure.written(call) for call in besides)],
+        **told,
     )
 
 

@@ -97,10 +97,11 @@ def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
     if parent is None or not has_its_name:
         return None
     code = gradients.words.code(gradients.maker(asked))
+    form = _form_of_rebound(parent, asked.name, code)
     return gradients.answer(
         asked,
         Cause.REBOUND,
-        _form_of_rebound(parent, asked.name, code),
+        form,
         calls=calls_that_made(gradients, asked),
         tensors=[parent.id],
         checked=checked_of_result(gradients, asked),
@@ -122,8 +123,8 @@ def _form_of_rebound(leaf: Tensor, name: str, code: str) -> str:
 def in_place(code: str) -> str:
     """Return an update that makes a new tensor as one that writes; "" where it has another form.
 
-    >>> in_place("w = w - lr * w.grad / n"), in_place("w = w - a + w.grad"), in_place("w = f(w.grad)")
-    ('w -= lr * w.grad / n', '', '')
+    >>> in_place("w = w - lr * w.grad / n"), in_place("w = w - a + w.grad")
+    ('w -= lr * w.grad / n', '')
     """
     target, _, value = code.partition(" = ")
     for sign in "+-":
