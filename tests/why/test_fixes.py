@@ -6087,6 +6087,55 @@ for x in torch.ones(4, 2, 3):
         "",
     ),
 )
+fix_of_error(
+    "modified_in_place/stepped_over_module",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.state = nn.LSTMCell(3, 4), (torch.zeros(2, 4), torch.zeros(2, 4))
+    def forward(self, x):
+        self.state = self.cell(x, self.state)
+        return self.state[0].mean()
+class Agent:
+    def __init__(self):
+        self.net = Net()
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+    def learn(self, x):
+        self.net(x).backward(retain_graph=True)
+        self.opt.step()
+agent = Agent()
+for x in torch.ones(4, 2, 3):
+    agent.learn(x)
+""",
+    (
+        "self.state = tuple(s.detach() for s in self.state) right above self.state = self.cell",
+        "        self.state = self.cell",
+        "        self.state = tuple(s.detach() for s in self.state)\n        self.state = self.cell",
+        "retain_graph=True",
+        "",
+    ),
+)
+fix_of_error(
+    "leaf_in_place/numbers",
+    """
+class Average:
+    def __init__(self, net):
+        self.kept = dict(copy.deepcopy(net).named_parameters())
+    def update(self, net):
+        for name, p in net.named_parameters():
+            self.kept[name] *= 0.9
+            self.kept[name] += 0.1 * p
+net = nn.Linear(2, 1)
+Average(net).update(net)
+""",
+    (
+        "around self.kept[name] *= 0.9 and self.kept[name] += 0.1 * p",
+        "            self.kept[name] *= 0.9\n            self.kept[name] += 0.1 * p",
+        "            with torch.no_grad():\n                self.kept[name] *= 0.9\n"
+        "                self.kept[name] += 0.1 * p",
+    ),
+)
 
 SMOOTHED = """
 class Smooth:

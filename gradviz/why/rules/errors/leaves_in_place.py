@@ -18,8 +18,8 @@ from gradviz.names.position import dotted
 from gradviz.why.code.fast_weights import FastWeights, fast_weights
 from gradviz.why.code.in_place import (
     free_name,
-    is_read_below,
     loop_without,
+    reads_below,
     statement_binding,
     writes_below,
     written_in,
@@ -202,7 +202,8 @@ def learned_through(failure: Failure) -> Explanation | None:
     statement = failure.statement
     if written is None or not isinstance(statement, ast.stmt):
         return None
-    if not failure.is_saved(_leaf(failure, written)) and not _is_read_again(statement):
+    is_wanted = failure.is_saved(_leaf(failure, written)) or _is_of_gradients(failure)
+    if not is_wanted and not _is_read_again(statement):
         return _values_set(failure, written)
     mend = _copied_where_made(failure, written, statement) or _copied_above(failure, statement)
     if not mend:
@@ -225,11 +226,17 @@ def _is_read_again(statement: Any) -> bool:
     around = loop_without(name, statement)
     scope = scope_of(statement)
     around = scope if isinstance(scope, ast.Module) else around
-    own = {id(node) for node in ast.walk(statement)}
     inside = [n for part in getattr(around, "body", ()) for n in ast.walk(part)]
-    words = [n for n in inside if id(n) not in own]
-    reads = (n for n in words if isinstance(getattr(n, "ctx", None), ast.Load))
-    return is_read_below(name, statement) or any(dotted(n) == name for n in reads)
+    reads = [n for n in inside if isinstance(getattr(n, "ctx", None), ast.Load)]
+    reads = [*reads_below(name, statement), *(n for n in reads if dotted(n) == name)]
+    writing = {id(n) for s in _writing(name, scope) for n in ast.walk(s)}
+    return any(id(n) not in writing for n in reads)
+
+
+def _writing(name: str, scope: Any) -> list[Any]:
+    """Return the statements of a scope that write in place into a variable."""
+    statements = (n for n in ast.walk(scope) if isinstance(n, ast.stmt))
+    return [s for s in statements if written_in(s) == name]
 
 
 def _values_set(failure: Failure, written: Tensor) -> Explanation:

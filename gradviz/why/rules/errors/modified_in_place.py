@@ -31,6 +31,7 @@ from gradviz.why.evidence.messages import (
     versions,
 )
 from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached
+from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
 from gradviz.why.rules.errors.second_backward import (
     leaves_from,
@@ -348,7 +349,7 @@ def kept_by_module(failure: Failure, state: Tensor) -> OverStep | None:
         names = [name for name in bound if name in read and name.startswith("self.")]
         if not names:
             continue
-        values = [failure.detaching(name) or f"{name}.detach()" for name in names]
+        values = [_detached_in_module(failure, maker, name) for name in names]
         place = place_at(maker, depth)
         words = {
             "value": several(names),
@@ -360,6 +361,21 @@ def kept_by_module(failure: Failure, state: Tensor) -> OverStep | None:
         }
         return OverStep(place, words)
     return None
+
+
+def _detached_in_module(failure: Failure, maker: Call, name: str) -> str:
+    """Return the code that detaches an attribute of the module in whose forward a call ran, as that
+    module writes it: by what the attribute holds, and where nobody knows that by what the call
+    gave."""
+    attribute = name.removeprefix("self")
+    around = failure.facts.module_calls_around(maker.module_call)
+    ids = {failure.facts.module_call[one].module_id for one in around}
+    owners = [m.name for m in failure.graph.modules if m.id in ids and m.name]
+    for owner in owners:
+        code = failure.detaching(f"{owner}{attribute}")
+        if code:
+            return code.replace(f"{owner}{attribute}", name)
+    return each_of(name) if len(maker.outputs) > 1 else f"{name}.detach()"
 
 
 def _where_set(failure: Failure, name: str, statement: str) -> str:

@@ -92,7 +92,7 @@ def _functions(failure: Failure) -> dict[tuple[str, int], Any]:
 
 def _first_line(function: Any) -> int:
     """Return the first line of a function, its decorators included."""
-    return min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    return min(int(node.lineno) for node in (function, *function.decorator_list))
 
 
 def _names_made_of(failure: Failure, tensor: Tensor) -> set[str]:
