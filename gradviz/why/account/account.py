@@ -38,6 +38,7 @@ from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.layers_again import layers_again
 from gradviz.why.account.learned_weights import learned_weights
 from gradviz.why.account.learning_targets import learning_targets
+from gradviz.why.account.left_at_once import left_at_once
 from gradviz.why.account.linear_in_a_row import linear_in_a_row
 from gradviz.why.account.listed_twice import listed_twice
 from gradviz.why.account.loss_domains import LossDomains
@@ -63,6 +64,7 @@ from gradviz.why.account.random_buffers import random_buffers
 from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.read_while_cleared import read_while_cleared
 from gradviz.why.account.remark import Remark, Weight, in_order
+from gradviz.why.account.replaced_arguments import replaced_arguments
 from gradviz.why.account.scaled_steps import scaled_steps
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
@@ -236,6 +238,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
     yield from arguments(case)
+    yield from replaced_arguments(case)
+    yield from left_at_once(case)
     yield from functions_left_out(case)
     yield from written_otherwise(case)
     yield from scaled_steps(case, steps)

@@ -33,17 +33,66 @@ def used_up(words: Words, statements: Statements) -> Iterator[Remark]:
         scope = scope_of(node)
         names = [n for f, n in statements.nodes(ast.Name) if f is file]
         again = _read_again(node, [n for n in names if _is_of(n, scope)], own)
-        if again is None:
+        if again is not None:
+            yield _told(words, file, node, again)
+    yield from _used_up_attributes(words, statements, own)
+
+
+def _used_up_attributes(words: Words, statements: Statements, own: Set[str]) -> Iterator[Remark]:
+    """Tell of attributes ``self.name`` that hold a generator, which the method that made it goes
+    through, and another method of the class again."""
+    attributes = [*statements.nodes(ast.Attribute)]
+    for file, node in statements.nodes(ast.Assign):
+        if not isinstance(node.targets[0], ast.Attribute) or not _is_generator(node.value, own):
             continue
-        made, read = source_of(file, node), source_of(file, again)
-        fields = {
-            "name": target.id,
-            "made": words.source(made),
-            "statement": _head(again),
-            "place": words.line_of(read),
-            "value": ast.unparse(node.value),
-        }
-        yield Remark(Weight.WEIGHTY, "used_up", fields, statements=(made, read))
+        again = _read_by_another(node, [n for f, n in attributes if f is file], own)
+        if again is not None:
+            yield _told(words, file, node, again)
+
+
+def _read_by_another(made: ast.Assign, attributes: Sequence[ast.Attribute], own: Set[str]) -> Any:
+    """Return the statement of another method that goes through an attribute's generator, which the
+    method that made it has gone through; None where there is none, or it is given another value.
+
+    Args:
+        made: the statement that gives an attribute the generator.
+        attributes: those of its file.
+        own: functions and classes of the program: what they do with it is not known.
+    """
+    target: Any = made.targets[0]
+    same = [n for n in attributes if n.attr == target.attr]
+    if any(isinstance(n.ctx, ast.Store) and n is not target for n in same):
+        return None
+    written = ast.unparse(target)
+    reads = [n for n in same if ast.unparse(n) == written and _uses_up(n, own)]
+    later = [n for n in reads if _is_in_another_method(n, scope_of(made))]
+    return _statement_of(later[0]) if later and _any_runs_with(reads, made) else None
+
+
+def _any_runs_with(reads: Sequence[ast.Attribute], made: ast.Assign) -> bool:
+    """Say whether one of some reads stands in the function of a statement, and runs with it."""
+    return any(scope_of(n) is scope_of(made) and _runs_with(n, made) for n in reads)
+
+
+def _is_in_another_method(node: ast.AST, method: Any) -> bool:
+    """Say whether a node stands in another method of the same class, under no condition."""
+    scope: Any = scope_of(node)
+    if scope is method or not isinstance(getattr(method, "parent", None), ast.ClassDef):
+        return False
+    return getattr(scope, "parent", None) is method.parent and _runs_with(node, scope)
+
+
+def _told(words: Words, file: Any, node: ast.Assign, again: Any) -> Remark:
+    """Tell of a statement that makes a generator, and of one that finds nothing in it any more."""
+    made, read = source_of(file, node), source_of(file, again)
+    fields = {
+        "name": ast.unparse(node.targets[0]),
+        "made": words.source(made),
+        "statement": _head(again),
+        "place": words.line_of(read),
+        "value": ast.unparse(node.value),
+    }
+    return Remark(Weight.WEIGHTY, "used_up", fields, statements=(made, read))
 
 
 def _is_of(name: ast.Name, scope: Any) -> bool:
@@ -92,8 +141,12 @@ def _read_again(made: ast.Assign, names: Sequence[ast.Name], own: Set[str]) -> A
     reads = sorted(found, key=lambda n: (n.lineno, n.col_offset))
     # a single one that is run again and again is the second one, too
     again = reads[1:] or [n for n in reads if _loop_around(n) not in (None, _loop_around(made))]
-    head = again[0].parent if again else None  # type: ignore[attr-defined]
-    return head if not again or isinstance(head, ast.For) else statement_or_head(again[0])
+    return _statement_of(again[0]) if again else None
+
+
+def _statement_of(name: Any) -> Any:
+    """Return the loop that goes through a variable, or the statement in which it stands."""
+    return name.parent if isinstance(name.parent, ast.For) else statement_or_head(name)
 
 
 def _times_bound(name: str, names: Sequence[ast.Name]) -> int:
@@ -111,7 +164,7 @@ def _other_names(made: ast.Assign, names: Sequence[ast.Name]) -> list[str]:
     return [other for other in found if _times_bound(other, names) == 1]
 
 
-def _runs_with(name: Any, made: ast.Assign) -> bool:
+def _runs_with(name: Any, made: ast.AST) -> bool:
     """Say whether no branch stands around a variable that does not stand around a statement."""
     around = set[int]()
     node: Any = made

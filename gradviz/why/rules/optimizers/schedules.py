@@ -215,12 +215,18 @@ def _factor_at_zero(scheduler: Any, step: int) -> _Factor | None:
 
 
 def _whole_division(statement: ast.AST, numbers: Mapping[str, Any]) -> str:
-    """Return what a statement returns, where that is one division of whole numbers; "" where it is
-    something else."""
-    value = statement.value if isinstance(statement, ast.Return) else statement
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.FloorDiv):
-        return ""
-    return ast.unparse(value) if _value(value, numbers) == 0 else ""
+    """Return the division of whole numbers that makes what a statement returns 0, alone or as what
+    a bound lets through: ``max(0.0, n // most)``; "" where it is something else."""
+    value: Any = statement.value if isinstance(statement, ast.Return) else statement
+    is_bound = isinstance(value, ast.Call) and ast.unparse(value.func) in ("max", "min")
+    parts: list[Any] = value.args if is_bound else [value]
+    for part in parts:
+        is_division = isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
+        if not is_division or _value(part, numbers) != 0:
+            continue
+        if not is_bound or _value(part.left, numbers) != 0:  # of 0 the bound may be the end meant
+            return ast.unparse(part)
+    return ""
 
 
 class _Unread(Exception):
