@@ -261,7 +261,7 @@ class Zeros(ZeroFlow):
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
             return Reason(say("zero.flat"), self._mend_flat(nodes))
-        if (unread := self.behind_ends(nodes) or self.part_unread(nodes)) is not None:
+        if (unread := self.unread(nodes)) is not None:
             return unread
         if (made := self.made_of_zeros(nodes)) is not None:
             name, call = made
@@ -270,6 +270,10 @@ class Zeros(ZeroFlow):
         if all(node.name in FACTORS for node in nodes) and (names := self.factors_of(stops)):
             return Reason(say("zero.times", factors=names))
         return Reason(say("zero.sent_zeros"))
+
+    def unread(self, nodes: Sequence[Node]) -> Reason | None:
+        """Say that what is read of what a call gave is another part than the one that learns."""
+        return self.behind_ends(nodes) or self.part_unread(nodes)
 
     def behind_ends(self, nodes: Sequence[Node]) -> Reason | None:
         """Say that what is read of padded sequences is the padding alone."""
