@@ -1659,3 +1659,116 @@ def test_a_mend_that_another_one_tells_as_its_next_step_is_told_once() -> None:
         opt.step()
     """
     assert one_line(asked(program, "delta")).count("leave detach() out where") == 1
+
+
+@pytest.mark.parametrize(("divided", "is_told"), [("", True), (" / boxes", False)])
+def test_a_sum_that_is_divided_by_what_it_counts_is_no_sum(divided: str, is_told: bool) -> None:
+    program = """
+    net = nn.Linear(3, 6)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, boxes = torch.randn(4, 3), 4.0
+    for _ in range(3):
+        out = net(x)
+        l1 = (out - 1).abs().sum(){divided}
+        loss = F.mse_loss(out, torch.zeros(4, 6)) + l1
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    answer = one_line(asked(program.format(divided=divided)))
+    assert ("weighs the more the larger a batch is" in answer) is is_told
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        (" + decoder(x[:, :2]).pow(2).mean()", True),
+        (" + F.mse_loss(decoder(z), x)", False),
+        (" + (1 - z.std(0)).relu().sum() + decoder(x[:, :2]).pow(2).mean()", False),
+    ],
+)
+def test_a_target_that_another_part_of_the_loss_holds_learns_in_order(
+    more: str, is_told: bool
+) -> None:
+    program = """
+    encoder, step, decoder = nn.Linear(3, 2), nn.Linear(2, 2), nn.Linear(2, 3)
+    opt = torch.optim.SGD([*encoder.parameters(), *step.parameters(), *decoder.parameters()], lr=0.1)
+    for _ in range(3):
+        x, later = torch.randn(8, 3), torch.randn(8, 3)
+        z, goal = encoder(x), encoder(later)
+        loss = F.mse_loss(step(z), goal){more}
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("goal.detach()" in one_line(asked(program.format(more=more)))) is is_told
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("", True), ("fast = copy.deepcopy(net)", False)])
+def test_what_is_moved_towards_new_networks_follows_none(made: str, is_told: bool) -> None:
+    program = """
+    net = nn.Linear(3, 1)
+    fast = copy.deepcopy(net)
+    for _ in range(4):
+        {made}
+        opt = torch.optim.SGD(fast.parameters(), lr=0.1)
+        loss = F.mse_loss(fast(torch.randn(8, 3)), torch.ones(8, 1))
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        with torch.no_grad():
+            for p, q in zip(net.parameters(), fast.parameters()):
+                p.copy_(0.2 * p + 0.8 * q)
+    """
+    assert ("it follows at once" in one_line(asked(program.format(made=made)))) is is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "is_told"),
+    [
+        ("for x in stream: train(x)", True),
+        ("for x in islice(stream, 2): train(x)", False),
+        ("for x in stream:\n        train(x)\n        break", False),
+    ],
+)
+def test_a_generator_that_is_left_before_its_end_is_not_used_up(first: str, is_told: bool) -> None:
+    program = """
+    from itertools import islice
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def train(x):
+        opt.zero_grad()
+        net(x).pow(2).mean().backward()
+        opt.step()
+
+    stream = (torch.randn(4, 3) for _ in range(6))
+    {first}
+    for x in stream:
+        train(x)
+    """
+    answer = one_line(asked(program.format(first=first)))
+    assert ("finds nothing in it" in answer) is is_told
+
+
+@pytest.mark.parametrize(("looked", "is_told"), [("x", False), ("net", True)])
+def test_a_look_at_the_first_batch_ends_no_loop_too_early(looked: str, is_told: bool) -> None:
+    program = """
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    data = [torch.randn(4, 3) for _ in range(3)]
+
+    def first(batches):
+        for x in batches:
+            seen = {looked}
+            return seen
+
+    first(data)
+    for x in data:
+        opt.zero_grad()
+        net(x).pow(2).mean().backward()
+        opt.step()
+    """
+    code = {"x": "(x - x.mean()) / x.std()", "net": "net(x)"}[looked]
+    answer = one_line(asked(program.format(looked=code)))
+    assert ("in its first round" in answer) is is_told

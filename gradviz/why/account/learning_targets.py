@@ -3,7 +3,7 @@ most easily where all of them are alike. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
@@ -24,11 +24,15 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
         trained: the object ids of what steps moved.
     """
     behind, last = facts.in_losses, dict[object, Remark]()
-    for call in facts.ordinary_calls:
-        if call.function not in ELEMENTWISE_LOSSES or behind.isdisjoint(call.outputs):
-            continue
-        leaves = _shared_leaves(facts, call, trained)
-        if leaves and line_of(call) not in last:
+    found = [
+        (call, leaves)
+        for call in facts.ordinary_calls
+        if call.function in ELEMENTWISE_LOSSES and not behind.isdisjoint(call.outputs)
+        if (leaves := _shared_leaves(facts, call, trained))
+    ]
+    otherwise = _learnt_otherwise(facts, [call for call, _ in found]) if found else frozenset()
+    for call, leaves in found:
+        if not leaves <= otherwise and line_of(call) not in last:
             target = facts.graph.tensor[call.inputs[1]]
             made = facts.maker.get(target.id)
             fields = {
@@ -42,6 +46,24 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
                 Weight.WEIGHTY, "learning_target", fields, calls, frozenset(leaves)
             )
     yield from last.values()
+
+
+def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:
+    """Return the leaves that the losses hold, too, by a way that leads through none of some
+    comparisons: a reconstruction, or what keeps the variance, holds what would shrink alike."""
+    tensor, seen = facts.graph.tensor, {i for call in comparisons for i in call.outputs}
+    todo, leaves = [*facts.losses], set[int]()
+    while todo:
+        tensor_id = todo.pop()
+        if tensor_id in seen or not tensor[tensor_id].requires_grad:
+            continue
+        seen.add(tensor_id)
+        made = facts.maker.get(tensor_id)
+        if tensor[tensor_id].is_leaf:
+            leaves.add(tensor[tensor_id].object_id)
+        elif made is not None:
+            todo += made.inputs
+    return leaves
 
 
 def _shared_leaves(facts: Facts, loss: Call, trained: Set[int]) -> Set[int]:

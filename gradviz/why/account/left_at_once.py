@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gradviz.graph.records import Call
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
 
@@ -28,7 +29,7 @@ def left_at_once(case: Case) -> Iterator[Remark]:
             continue
         head, place = source_of(file, loop), source_of(file, leaving)
         lines = range(loop.body[0].lineno, (loop.end_lineno or loop.lineno) + 1)
-        sources = [c.source for c in case.graph.calls if c.grad_mode and c.source is not None]
+        sources = [c.source for c in case.graph.calls if c.source is not None and _learns(case, c)]
         if not any(s.file == head.file and s.line in lines for s in sources):
             continue
         fields = {
@@ -39,6 +40,11 @@ def left_at_once(case: Case) -> Iterator[Remark]:
             "all": ast.unparse(loop.iter),
         }
         yield Remark(Weight.IN_VAIN, "left_at_once", fields, statements=(place, head))
+
+
+def _learns(case: Case, call: Call) -> bool:
+    """Say whether a call gave something with a history: what only looks at a batch has none."""
+    return any(case.graph.tensor[i].requires_grad for i in call.outputs)
 
 
 def _last(loop: ast.For) -> Any:

@@ -86,20 +86,22 @@ def _are_of_one(facts: Facts, one: Part, other: Part) -> bool:
 def _parts(facts: Facts, loss: int) -> Iterator[Part]:
     """Yield the single numbers that a loss is the sum of, and which stand in it as they were
     computed, or nearly so."""
-    tensor, todo = facts.graph.tensor, [(loss, 1.0)]
+    tensor, todo = facts.graph.tensor, [(loss, 1.0, False)]
     while todo:
-        tensor_id, factor = todo.pop()
+        tensor_id, factor, is_divided = todo.pop()
         call = facts.maker.get(tensor_id)
         if call is None or not call.inputs:
             continue
         function, given = plain_name(call.function), tensor[call.inputs[0]]
         if not single(given):
-            if _AS_IT_IS[0] < factor < _AS_IT_IS[1]:
+            # a sum by a number may be a mean of what counts: of the boxes, or of the samples
+            if _AS_IT_IS[0] < factor < _AS_IT_IS[1] and not (is_divided and function == "sum"):
                 yield Part(call, given)
         elif function in {"add", "sub", "rsub"}:
-            todo += [(i, factor) for i in call.inputs]
+            todo += [(i, factor, False) for i in call.inputs]
         elif function in PRODUCTS | {"div", "neg"} and len(call.inputs) == 1:
-            todo += [(call.inputs[0], factor * times) for times in _factor(facts, call)]
+            divided = is_divided or function == "div"
+            todo += [(call.inputs[0], factor * times, divided) for times in _factor(facts, call)]
 
 
 def _factor(facts: Facts, call: Call) -> Iterator[float]:

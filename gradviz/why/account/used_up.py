@@ -16,8 +16,8 @@ from gradviz.words.words import Words
 # methods of modules, and functions of Python's, that give a generator or another iterator
 _METHODS = {"parameters", "named_parameters", "buffers", "modules", "children"}
 _BUILT_IN = {"filter", "map", "zip"}
-# calls that go through nothing of what they are handed
-_ONLY_LOOK = {"next", "print", "type", "iter", "isinstance", "id", "repr", "hasattr"}
+# calls that go through nothing of what they are handed, or through a part
+_ONLY_LOOK = {"next", "print", "type", "iter", "isinstance", "id", "repr", "hasattr", "islice"}
 # what stands in these may not run
 _BRANCHES = (ast.If, ast.IfExp, ast.ExceptHandler, ast.match_case)
 _LOOPS = (ast.For, ast.While)
@@ -184,12 +184,17 @@ def _uses_up(name: Any, own: Set[str]) -> bool:
         return False
     around = name.parent
     if isinstance(around, (ast.For, ast.comprehension)):
-        return around.iter is name
+        return around.iter is name and not _may_leave_some(around)
     call: Any = getattr(around, "parent", None) if isinstance(around, ast.keyword) else around
     is_argument = isinstance(around, ast.keyword) or name in getattr(call, "args", ())
     if not isinstance(call, ast.Call) or not is_argument:
         return False
     return callee_of(call.func) not in _ONLY_LOOK | own
+
+
+def _may_leave_some(loop: ast.AST) -> bool:
+    """Say whether a loop may end before all is gone through: what is left is read later."""
+    return any(isinstance(node, (ast.Break, ast.Return)) for node in ast.walk(loop))
 
 
 def _loop_around(node: Any) -> Any:
