@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gradviz.graph.findings import Cause, Symptom
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
+from gradviz.why.account.bounded_scores import bounded_scores
 from gradviz.why.account.class_left_out import class_left_out
 from gradviz.why.account.cleared_before_step import cleared_before_step
 from gradviz.why.account.climbing import climbing
@@ -228,6 +229,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words)
+    yield from bounded_scores(case.facts, words)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
     yield from sums_of_inputs(case)
