@@ -261,8 +261,8 @@ class Zeros(ZeroFlow):
             return known
         if all(node.name.startswith(FLAT) for node in nodes):
             return Reason(say("zero.flat"), self._mend_flat(nodes))
-        if (unread := self.unread(nodes)) is not None:
-            return unread
+        if (partly := self.partly(nodes)) is not None:
+            return partly
         if (made := self.made_of_zeros(nodes)) is not None:
             name, call = made
             place = self.words.at(call)
@@ -271,9 +271,27 @@ class Zeros(ZeroFlow):
             return Reason(say("zero.times", factors=names))
         return Reason(say("zero.sent_zeros"))
 
-    def unread(self, nodes: Sequence[Node]) -> Reason | None:
-        """Say that what is read of what a call gave is another part than the one that learns."""
-        return self.behind_ends(nodes) or self.part_unread(nodes)
+    def of_the_first(self, nodes: Sequence[Node]) -> Reason | None:
+        """Say why those of some nodes sent only zeros from whose results the others were
+        computed; None where all stand side by side, or it is not known."""
+        later = self.computed_from_others(nodes)
+        first = [node for node in nodes if node not in later]
+        known = reason(self.facts, first) if later and first else None
+        if known is None:
+            return None
+        names, others = (list(dict.fromkeys(n.name for n in some)) for some in (first, later))
+        return Reason(say("zero.of_first", names=names, why=known.why, others=others), known.mend)
+
+    def computed_from_others(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return those of some nodes whose calls were given what the others' calls made."""
+        calls = [(node, self.graph.call.get(node.call_id)) for node in nodes]
+        made = {i for _, call in calls if call is not None for i in call.outputs}
+        behind = self.facts.ancestors
+        return [n for n, c in calls if c is not None and not made.isdisjoint(behind(c.inputs))]
+
+    def partly(self, nodes: Sequence[Node]) -> Reason | None:
+        """Say why, where that is known of a part of the nodes, or of what they gave."""
+        return self.behind_ends(nodes) or self.part_unread(nodes) or self.of_the_first(nodes)
 
     def behind_ends(self, nodes: Sequence[Node]) -> Reason | None:
         """Say that what is read of padded sequences is the padding alone."""
