@@ -994,7 +994,7 @@ ZERO_PHRASE = {
     "mend_one_step": "if what goes in is a sequence: give it so that {layer} runs over its steps: (batch, steps, features) with batch_first=True, (steps, batch, features) without.",
     "part_unread": "It puts several results side by side, and only a part of them is read ({places:list}): a gradient comes back to that part alone, and zeros to the rest.",
     "mend_part_unread": "if the rest is to learn: read that too. Of an RNN of several layers h[-1] is the state of the last one, which all layers lead to; h[0] is that of the first.",
-    "of_first": "{names:list}: {why} What {others:list} {others:computes|compute} with was made of that.",
+    "of_first": "{names:list}: {why} What comes to {others:list} was made of that.",
     "behind_ends": "What arrived there stands behind the ends of the sequences, where nothing but padding is: the loss reads that alone, and none of the steps.",
     "mend_behind_ends": "a mask in the loss that is true at the steps, index < length, and false behind them.",
     "sent_zeros": "What arrived there was not zero; what it sent on was.",

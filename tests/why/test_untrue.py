@@ -1774,7 +1774,7 @@ def test_a_look_at_the_first_batch_ends_no_loop_too_early(looked: str, is_told: 
     assert ("in its first round" in answer) is is_told
 
 
-# --- zeros of which a part is known, and an optimizer that is gone ----------------------------------
+# --- zeros of which a part is known -----------------------------------------------------------------
 
 DENSITY = """
 net, colour = nn.Linear(3, 1), nn.Linear(3, 3)
@@ -1799,22 +1799,3 @@ def test_what_is_multiplied_by_a_dead_relu_is_told_by_it(begin: str, is_told: bo
     answer = one_line(asked(DENSITY.format(begin=begin), "trunk"))
     assert ("all that arrived met the flat part, at 0 or below" in answer) == is_told
     assert ("was made of that" in answer) == is_told
-
-
-def test_an_optimizer_that_is_gone_is_told_where_it_was_made() -> None:
-    program = """
-    def train():
-        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
-        opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
-        for _ in range(2):
-            loss = net(torch.randn(8, 3)).pow(2).mean()
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-        return net
-
-    net = train()
-    """
-    answer = asked(program)
-    assert "No optimizer that stepped held" in str(answer)
-    assert "torch.optim.SGD(net[2].parameters(), lr=0.1)" in str(answer)

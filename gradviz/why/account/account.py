@@ -115,6 +115,10 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
     )
 
 
+# remarks on results that go into no loss
+_OF_RESULTS = {"in_no_loss", "in_no_loss_at_all"}
+
+
 def with_oddities(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, with what is odd in the recorded steps and losses: what nobody asked
     for leads, and does not hide it."""
@@ -127,7 +131,7 @@ def with_oddities(case: Case, found: Explanation) -> Explanation | None:
     places = lines_of([c for r in told for c in r.calls], [s for r in told for s in r.statements])
     sentences = [r.sentence for r in told]
     lines = tuple(dict.fromkeys([*found.lines, *places]))
-    if found.cause not in MISSING:
+    if found.cause not in MISSING or told[0].key in _OF_RESULTS:  # it tells of the same, and less
         return found._replace(more=(*sentences, *found.more), lines=lines)
     first, *rest = sentences
     more = (*rest, found.verdict, *found.more)

@@ -242,12 +242,12 @@ class Copies:
 
     def _takes_most(self, every: Sequence[Copied]) -> bool:
         """Say whether a network that is written again and again with a mixture of its own values
-        and another one's was seen to take more of the latter."""
-        times = len({c.call.id for c in every if c.into == every[-1].into})
+        and another one's was seen to take more of the latter, more than once."""
         mixtures = [c for c in every if c.into in c.sources and len(c.sources) == 2]
         # what is moved towards a new network each time follows none of them: it learns so
         is_one = len({c.sources for c in mixtures if c.into == every[-1].into}) == 1
-        return times > 1 and is_one and any(self._share(c) > _MORE_THAN_HALF for c in mixtures)
+        seen = {c.call.id for c in mixtures if self._share(c) > _MORE_THAN_HALF}
+        return is_one and len(seen) > 1
 
     def _share(self, one: Copied) -> float:
         """Return at least which share of another one's values is in what a call wrote, as far as

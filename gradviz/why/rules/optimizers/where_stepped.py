@@ -5,12 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Source
-from gradviz.names.position import callee_of
-from gradviz.names.statements import source_of
 from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
@@ -22,8 +17,7 @@ _MOST = 2  # lines that are told: of more it is not known which one is meant
 def has_no_line(case: Case, found: Explanation) -> bool:
     """Say whether an answer is about what a step or an optimizer does, and names no line."""
     is_placed = bool(found.lines or found.where)
-    is_about = found.cause in (Cause.NOT_MOVED, Cause.LEFT_OUT)
-    return is_about and not is_placed and case.recording is not None
+    return found.cause is Cause.NOT_MOVED and not is_placed and case.recording is not None
 
 
 def with_line_of_optimizers(case: Case, found: Explanation) -> Explanation | None:
@@ -35,24 +29,10 @@ def with_line_of_optimizers(case: Case, found: Explanation) -> Explanation | Non
     steps = [
         place for place, node in case.statements.calls("step") if not names or _owner(node) in names
     ]
-    if not case.known_optimizers:  # what is gone was made somewhere
-        made = _made_in_code(case)
     places = list(dict.fromkeys(made or steps))
     if not 0 < len(places) <= _MOST:
         return None
     return found._replace(where=case.words.places([], places), lines=lines_of((), places))
-
-
-def _made_in_code(case: Case) -> list[Source]:
-    """Return where the code makes an optimizer of torch's."""
-    kinds = {name for name in dir(torch.optim) if _is_optimizer(getattr(torch.optim, name))}
-    nodes = case.statements.nodes(ast.Call)
-    return [source_of(file, node) for file, node in nodes if callee_of(node.func) in kinds]
-
-
-def _is_optimizer(kind: Any) -> bool:
-    """Say whether something is a class of optimizers."""
-    return isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)
 
 
 def _owner(node: Any) -> str:
