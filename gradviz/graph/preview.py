@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+DIGITS = 4  # significant ones, of a number that is shown
 LIMIT = 8  # elements shown of a tensor's values
 _UNREAD = re.compile(r"\((\?|(?:\d+,|\d+(?:, \d+)+)?)\)(?: ‖(.+)‖)?")
 
@@ -31,7 +32,7 @@ def number(x: Any) -> str:
         return str(x) if abs(x) < 10**9 else f"{x:.3e}"
     if x == 0:
         return "0"
-    return f"{x:.4g}"
+    return f"{x:.{DIGITS}g}"
 
 
 def values(nested: Any) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 
 from gradviz.names.position import dotted, statement_of
 
+READS_ALL = {"locals", "vars", "eval"}  # functions that may read any variable
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (
     ast.FunctionDef,

@@ -162,7 +162,7 @@ class Statements:
         the classes that have one of this name."""
         classes = ((file, node) for file, node in self.nodes(ast.ClassDef))
         methods = [
-            (display_name(file.filename), _first_line(method))
+            (display_name(file.filename), first_line(method))
             for file, node in classes
             if any(isinstance(m, ast.FunctionDef) and m.name == name for m in node.body)
             for method in node.body
@@ -177,12 +177,6 @@ class Statements:
             for file, node in self.nodes(ast.Call)
             if isinstance(node.func, ast.Attribute) and node.func.attr == method
         ]
-
-
-def _first_line(function: ast.FunctionDef) -> int:
-    """Return the first line of a function as its code object has it, its decorators included."""
-    decorators = [node.lineno for node in function.decorator_list]
-    return min([function.lineno, *decorators])
 
 
 def loop_around(node: Any) -> ast.stmt | None:

@@ -93,6 +93,17 @@ def numbers_read(source: Source) -> list[Number]:
     return list(found.values())
 
 
+def is_factor(name: str, code: str) -> bool:
+    """Say whether a name or number is multiplied in a piece of code.
+
+    >>> is_factor("w", "w * x"), is_factor("w", "x.sum(w) * y"), is_factor("0", "x * 0.5")
+    (True, False, False)
+    """
+    escaped = re.escape(name)
+    before, after = rf"(?<![\w.]){escaped}\s*\*", rf"\*=?\s*{escaped}(?![\w.])"
+    return re.search(rf"{before}|{after}", code) is not None
+
+
 def arguments_written(source: Source, function: str) -> list[Number]:
     """Return the numbers, computed ones too, that the statement of a recorded call hands to a
     function: of ``torch.clamp(p, eps, 1 - eps)`` both bounds."""

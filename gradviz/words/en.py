@@ -1511,6 +1511,7 @@ NO_SINGLE_NUMBER = Answer(
 COMPUTED_ONCE = Answer(
     verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
 )
+VALUES_SET = "with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call)."
 SAVED_OTHERS = Answer(
     verdict="{function}.backward() takes other tensors from its context than {method} has saved.",
     why="{saved} keeps {n:one tensor|# tensors}, and {read} takes another number of them.",
@@ -1586,7 +1587,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="{made} in the place of {loop}, and hand that on: {functional} in the place of each later call of the model that is to go by the moved ones.",
     ),
     (Cause.LEAF_IN_PLACE, "values_set"): A_LEAF_WRITTEN._replace(
-        mend="with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call).",
+        mend=VALUES_SET,
     ),
     (Cause.LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN._replace(
         why=A_LEAF_WRITTEN.why
@@ -1618,7 +1619,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="{mend}",
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "values_set"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
-        mend="with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call).",
+        mend=VALUES_SET,
     ),
     (Cause.VIEW_OF_LEAF_IN_PLACE, "needed"): A_LEAF_WRITTEN_THROUGH_A_VIEW._replace(
         why=A_LEAF_WRITTEN_THROUGH_A_VIEW.why
@@ -3319,7 +3320,7 @@ ACCOUNT = {
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
     "spread_prediction": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. If each has one target: give both one shape.",
     "spread_statistic": "{call} compares {rows} of shape [{shape:commas}] with {other} of shape [{small:commas}], which is computed from it and has a number for each row: both are spread out to [{spread:commas}], each row beside the numbers of all rows. If each is to meet its own: {other}.reshape({fitting:commas}) there.",
-    "learning_target": "{call} changes {target} ({place}), too: both sides are computed with {leaves}, which the loss makes alike as well. If {target} is what is to be met: {target}.detach() there.",
+    "learning_target": "{call} changes {target} ({place}), too: both sides are computed with {leaves}, and the loss is small where all of them are alike. If {target} is what is to be met: {target}.detach() there.",
     "spread_by_another": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. {other} has that shape since {met}, from {by} ({made}). If {by} is to have one number for each of {one}: sum or average it there, .sum(-1, keepdim=True).",
     "masked_too_late": "{call} multiplies one number by all of {mask}: {name} is one number of all samples already ({made}), and {mask} leaves none of them out. If it is to: reduction='none' in {function}, then {mask}, then the sum over {mask}.sum().",
     "own_targets": "{call} asks at each place for the token of {tokens} that goes in there ({place}): to copy it is enough. If the next one is to be told: the scores without the last place, [:, :-1], against {tokens}[:, 1:].",
@@ -3341,7 +3342,7 @@ ACCOUNT = {
     "written_back": "{code} writes the values of {others}, which no step moves, into {names}, which steps move, {n:once|# times}. If it was to be the other way round: change the two.",
     "left_behind": "Nothing writes {name}: it stays as it was made, while {n:once|# times} {code} brought {sister} nearer to what learns. If it is to follow {source}: write the values of {source} into it there, too.",
     "target_as_made": "No step moves {names}, and no call wrote the values of {others} into it, which is built alike and learns: it is as it was made, and {cutter} ({place}) keeps gradients off. If it is to follow {source}: {target}.load_state_dict({source}.state_dict()) before the training, and again every few steps.",
-    "target_nearly": "{code} gives {names} more of the values of {others} than it keeps of its own, each time: it follows at once. If it is to follow slowly: exchange the two factors.",
+    "target_nearly": "{code} gave {names} more of the values of {others} than it kept of its own, {n} times at least: it follows at once. If it is to follow slowly: exchange the two factors.",
     "target": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it.",
     "target_kept_off": "No step moves {names}: {n:once|# times} {code} wrote the values of {others} into it, and {cutter} ({place}) keeps gradients off.",
     "moved_by_hand": "{step}, and no optimizer, moved {parts:list}.",

@@ -1799,3 +1799,77 @@ def test_what_is_multiplied_by_a_dead_relu_is_told_by_it(begin: str, is_told: bo
     answer = one_line(asked(DENSITY.format(begin=begin), "trunk"))
     assert ("all that arrived met the flat part, at 0 or below" in answer) == is_told
     assert ("was made of that" in answer) == is_told
+
+
+# --- sums, steps and switches of others -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("criterion", "is_told"),
+    [("nn.MSELoss()", True), ('nn.MSELoss(reduction="sum")', False)],
+)
+def test_a_criterion_that_sums_is_no_mean(criterion: str, is_told: bool) -> None:
+    program = f"""
+    net, variance, criterion = nn.Linear(4, 4), nn.Linear(4, 3), {criterion}
+    opt = torch.optim.SGD([*net.parameters(), *variance.parameters()], lr=1e-4)
+    for _ in range(3):
+        x = torch.randn(16, 4)
+        logvar = variance(x)
+        loss = criterion(net(x), x) - 0.5 * torch.sum(1 + logvar - logvar.exp())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert ("is a mean of" in one_line(asked(program))) == is_told
+
+
+def test_two_steps_of_one_optimizer_pile_up_at_both() -> None:
+    program = """
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.01)
+    for _ in range(3):
+        x = torch.randn(8, 3)
+        first = net(x).pow(2).mean()
+        first.backward()
+        opt.step()
+        second = (net(x) - 1).abs().mean()
+        second.backward()
+        opt.step()
+    """
+    answer = one_line(asked(program))
+    assert "pile up" in answer
+    assert "sends gradients there, too" not in answer
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("critic", False), ("net", True)])
+def test_a_train_of_another_network_tells_nothing(name: str, is_told: bool) -> None:
+    program = f"""
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    critic = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+    opt = torch.optim.SGD([*net.parameters(), *critic.parameters()], lr=0.01)
+    for _ in range(3):
+        {name}.train()
+        net.eval()
+        loss = critic(net(torch.randn(8, 3))).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    answer = one_line(asked(program))
+    assert "net is trained in eval mode" in answer
+    assert ("No forward that was trained came between" in answer) == is_told
+
+
+def test_a_number_that_chooses_a_scale_is_none() -> None:
+    program = """
+    one, two = nn.Linear(16, 16), nn.Linear(16, 16)
+    opt = torch.optim.SGD([*one.parameters(), *two.parameters()], lr=0.5)
+    x, scales = torch.eye(16), [1.0, 14.0]
+    for _ in range(3):
+        a, b = F.normalize(one(x), dim=-1), F.normalize(two(x), dim=-1)
+        loss = F.cross_entropy(a @ b.t() * scales[1], torch.arange(16))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "no score is beyond" not in one_line(asked(program))

@@ -95,6 +95,8 @@ if TYPE_CHECKING:
 
 MOST = 6  # lines that are told
 _FEW = 2  # of them, beside an answer about something else
+# remarks on results that go into no loss
+_OF_RESULTS = {"in_no_loss", "in_no_loss_at_all"}
 
 
 def with_account(case: Case, found: Explanation) -> Explanation | None:
@@ -113,10 +115,6 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
         more=(*found.more, *rest),
         lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
     )
-
-
-# remarks on results that go into no loss
-_OF_RESULTS = {"in_no_loss", "in_no_loss_at_all"}
 
 
 def with_oddities(case: Case, found: Explanation) -> Explanation | None:
@@ -232,7 +230,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
-    yield from mixed_reductions(case.facts, words)
+    yield from mixed_reductions(case.facts, words, case.statements)
     yield from bounded_scores(case.facts, words)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)

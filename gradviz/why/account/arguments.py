@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradviz.names.bindings import default_of, parameters_of, scope_of
+from gradviz.names.bindings import READS_ALL, default_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import freezes, source_of
 from gradviz.why.account.called_functions import (
@@ -25,9 +25,6 @@ from gradviz.why.question.subjects import parameters_of as parameters_of_module
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
-
-# what may read any variable
-_READS_ALL = {"locals", "vars", "eval"}
 
 
 def arguments(case: Case) -> Iterator[Remark]:
@@ -69,7 +66,7 @@ def _read_in_place_of(
     mention a parameter of its own."""
     names = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
     mentioned = {n.id for n in names}
-    if parameter in mentioned or _READS_ALL & mentioned:
+    if parameter in mentioned or READS_ALL & mentioned:
         return None
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     own = {*parameters_of(function), *bound}
@@ -96,7 +93,7 @@ def _not_handed_on(case: Case, code: Calls) -> Iterator[Remark]:
             continue
         read = {n.id for n in ast.walk(outer) if isinstance(n, ast.Name)}
         own = [p for p in parameters_of(outer) if p not in read and inner.is_left(p)]
-        for name in own if not _READS_ALL & read else ():
+        for name in own if not READS_ALL & read else ():
             if not any(c.function is outer and not c.is_left(name) for c in code.all):
                 continue
             place = source_of(inner.file, statement_or_head(inner.call) or inner.call)

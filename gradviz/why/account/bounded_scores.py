@@ -11,13 +11,13 @@ from gradviz.graph.effects import PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
-from gradviz.names.written import numbers_read
+from gradviz.names.written import is_factor, numbers_read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.words.words import Words
 
 _OF_VECTORS = {"matmul", "__matmul__", "mm", "linear", "einsum"}
-_IN_ANOTHER_SHAPE = KEEPING | {"t", "transpose", "T", "mT", "permute", "detach"}
+_IN_ANOTHER_SHAPE = KEEPING | {"T", "mT", "detach"}
 _CLOSE = 0.5  # share of the loss of a mere guess that is left at best: below it there is room
 
 
@@ -74,18 +74,14 @@ def _bounded(facts: Facts, tensor_id: int) -> Bounded | None:
         return None
     if _is_of_normalised(facts, made):
         return Bounded(made, 1.0, "1")
-    function, source = plain_name(made.function), made.source
-    is_scaled = function in PRODUCTS | {"div", "true_divide"} and len(made.inputs) == 1
-    inner = (
-        facts.maker.get(computed(facts, made.inputs[0], _IN_ANOTHER_SHAPE)) if is_scaled else None
-    )
-    if inner is None or source is None or not _is_of_normalised(facts, inner):
+    source = made.source
+    if plain_name(made.function) not in PRODUCTS or len(made.inputs) != 1 or source is None:
         return None
-    read = [n for n in numbers_read(source) if n.value > 0]
-    if len(read) != 1:
+    inner = facts.maker.get(computed(facts, made.inputs[0], _IN_ANOTHER_SHAPE))
+    factors = [n for n in numbers_read(source) if is_factor(n.code, source.code or "")]
+    if inner is None or not _is_of_normalised(facts, inner) or len(factors) != 1:
         return None
-    most = read[0].value if function in PRODUCTS else 1 / read[0].value
-    return Bounded(made, most, read[0].code if function in PRODUCTS else f"1 / {read[0].code}")
+    return Bounded(made, abs(factors[0].value), factors[0].code)
 
 
 def _is_of_normalised(facts: Facts, call: Call) -> bool:

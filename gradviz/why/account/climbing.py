@@ -16,7 +16,7 @@ from gradviz.names.written import arguments_written, numbers_read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import LINEAR, TOGETHER, plain_name
 from gradviz.why.evidence.loss_rows import LossRow, loss_rows
-from gradviz.why.evidence.measured import numbers
+from gradviz.why.evidence.measured import factor_of
 from gradviz.words.words import Words
 
 # what is never below 0, and has no upper end
@@ -37,7 +37,8 @@ _SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
 _LAYERS = {"linear", "conv1d", "conv2d", "conv3d", "matmul", "mm", "addmm"}
 _PARTS = {"chunk", "split", "__getitem__", "unbind", "flatten", "add", "sub", "neg"}
 _ENTROPY = re.compile(r"^(?:\w+ = )?[\w.]+\.entropy\(\)(?:\.(?:mean|sum)\([^()]*\))?$")
-_LARGER_OF_TWO, _CLIPS = {"max", "maximum", "fmax"}, {"clamp", "clip"}
+_LARGER_OF_TWO = {"max", "maximum", "fmax"}
+_CLIPS = {"clamp", "clip"}
 _LONG = 3  # losses of a row
 _FAR = 1.5  # the last loss, in sizes of the first
 # a step by hand that adds a positive multiple of the gradient
@@ -240,11 +241,8 @@ def _has_no_end(facts: Facts, tensor_id: int) -> bool:
 def _sign_of_factor(facts: Facts, call: Call) -> list[int]:
     """Return 1 or -1, as a call multiplied one number by a positive or a negative one; nothing
     where the numbers are not known."""
-    states = (facts.graph.tensor[i] for i in (*call.inputs[:1], *call.outputs[:1]))
-    given, made = (numbers(state.values or "") or [] for state in states)
-    if len(given) != 1 or len(made) != 1 or not given[0] or not made[0]:
-        return []
-    return [1 if (given[0] > 0) == (made[0] > 0) else -1]
+    factor = factor_of(facts, call)
+    return [1 if factor > 0 else -1] if factor else []
 
 
 def _turns_sign(call: Call) -> bool:

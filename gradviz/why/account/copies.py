@@ -11,6 +11,7 @@ from gradviz.graph.copies import Copied, copied
 from gradviz.graph.effects import FILLING
 from gradviz.graph.facts import Facts, How, grouped
 from gradviz.graph.parameter_groups import name_of
+from gradviz.graph.preview import DIGITS
 from gradviz.graph.records import Cut
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
@@ -19,7 +20,6 @@ from gradviz.words.speech import say, several
 from gradviz.words.words import Words, reason_of
 
 _MORE_THAN_HALF = 0.55  # half and half is a way to average
-_DIGITS = 4  # that previews have
 
 
 def _share_of(before: float, after: float, given: float) -> float:
@@ -33,7 +33,7 @@ def _share_of(before: float, after: float, given: float) -> float:
 
 def _rounding(x: float) -> float:
     """Return how far a number of a preview may be from the true one."""
-    return 0.5 * 10.0 ** (math.floor(math.log10(abs(x))) + 1 - _DIGITS) if x else 0.0
+    return 0.5 * 10.0 ** (math.floor(math.log10(abs(x))) + 1 - DIGITS) if x else 0.0
 
 
 def _known(parameters: Sequence[int | None]) -> frozenset[int]:
@@ -233,21 +233,21 @@ class Copies:
             "cutter": "" if cut is None else reason_of(cut),
             "place": "" if cut is None else self._place(cut),
         }
-        if self._takes_most(every):
-            nearly = {"names": names, "code": fields["code"], "others": others}
+        most = self._times_taking_most(every)
+        if most > 1:
+            nearly = {"names": names, "code": fields["code"], "others": others, "n": most}
             return Remark(Weight.WEIGHTY, "target_nearly", nearly, (every[-1].call,), into)
         key = "target" if cut is None else "target_kept_off"
         weight = Weight.ORDINARY if cut is None else Weight.NOTABLE
         return Remark(weight, key, fields, (every[-1].call,), into)
 
-    def _takes_most(self, every: Sequence[Copied]) -> bool:
-        """Say whether a network that is written again and again with a mixture of its own values
-        and another one's was seen to take more of the latter, more than once."""
+    def _times_taking_most(self, every: Sequence[Copied]) -> int:
+        """Return how often a mixture of a network's own values and another one's was seen to take
+        more of the latter; 0 of what is moved towards a new network each time: it learns so."""
         mixtures = [c for c in every if c.into in c.sources and len(c.sources) == 2]
-        # what is moved towards a new network each time follows none of them: it learns so
-        is_one = len({c.sources for c in mixtures if c.into == every[-1].into}) == 1
-        seen = {c.call.id for c in mixtures if self._share(c) > _MORE_THAN_HALF}
-        return is_one and len(seen) > 1
+        if len({c.sources for c in mixtures if c.into == every[-1].into}) != 1:
+            return 0
+        return len({c.call.id for c in mixtures if self._share(c) > _MORE_THAN_HALF})
 
     def _share(self, one: Copied) -> float:
         """Return at least which share of another one's values is in what a call wrote, as far as

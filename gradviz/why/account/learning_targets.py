@@ -23,16 +23,17 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
         words: what tensors and calls are called.
         trained: the object ids of what steps moved.
     """
-    behind, last = facts.in_losses, dict[object, Remark]()
+    behind, derived = facts.in_losses, _derived(facts)
+    first = dict[object, Remark]()
     found = [
         (call, leaves)
         for call in facts.ordinary_calls
         if call.function in ELEMENTWISE_LOSSES and not behind.isdisjoint(call.outputs)
-        if (leaves := _shared_leaves(facts, call, trained))
+        if (leaves := _shared_leaves(facts, call, trained, derived))
     ]
     otherwise = _learnt_otherwise(facts, [call for call, _ in found]) if found else frozenset()
     for call, leaves in found:
-        if not leaves <= otherwise and line_of(call) not in last:
+        if not leaves <= otherwise and line_of(call) not in first:
             target = facts.graph.tensor[call.inputs[1]]
             made = facts.maker.get(target.id)
             fields = {
@@ -42,10 +43,10 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
                 "leaves": pattern([words.name(facts.latest_state[i].id) for i in sorted(leaves)]),
             }
             calls = (call,) if made is None else (made, call)
-            last[line_of(call)] = Remark(
+            first[line_of(call)] = Remark(
                 Weight.WEIGHTY, "learning_target", fields, calls, frozenset(leaves)
             )
-    yield from last.values()
+    yield from first.values()
 
 
 def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:
@@ -66,15 +67,15 @@ def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:
     return leaves
 
 
-def _shared_leaves(facts: Facts, loss: Call, trained: Set[int]) -> Set[int]:
+def _derived(facts: Facts) -> Set[int]:
+    """Return what autograd.grad made."""
+    runs = (run for run in facts.graph.backwards if run.kind == "grad")
+    return {i for run in runs for i in facts.graph.call[run.call_id].outputs}
+
+
+def _shared_leaves(facts: Facts, loss: Call, trained: Set[int], derived: Set[int]) -> Set[int]:
     """Return the leaves that a target is computed with, where a prediction is computed with all of
     them and with more; nothing where autograd.grad made one of the two, as of an equation."""
-    derived = {
-        i
-        for run in facts.graph.backwards
-        if run.kind == "grad"
-        for i in facts.graph.call[run.call_id].outputs
-    }
     states = [facts.graph.tensor[i] for i in loss.inputs[:2]]
     if len(states) < 2 or not all(t.requires_grad and not t.is_leaf for t in states):
         return frozenset()

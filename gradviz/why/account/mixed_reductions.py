@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
-from gradviz.graph.facts import Facts, code_of
+from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.statements import Statements
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import plain_name
-from gradviz.why.evidence.measured import numbers
+from gradviz.why.evidence.measured import factor_of
 from gradviz.why.evidence.summands import single
 from gradviz.words.words import Words
 
@@ -22,7 +23,8 @@ _MEANS = ELEMENTWISE_LOSSES | {
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }
-_OTHERWISE = re.compile(r"\breduction\s*=(?!\s*['\"]mean)|\bsize_average\b")
+# arguments by which a loss is told to be no mean
+_REDUCING = {"reduction", "size_average", "reduce"}
 _AS_IT_IS = (0.2, 5.0)  # factors with which a part stands in a loss as good as it was computed
 
 
@@ -38,17 +40,19 @@ class Part(NamedTuple):
     given: Tensor
 
 
-def mixed_reductions(facts: Facts, words: Words) -> Iterator[Remark]:
+def mixed_reductions(facts: Facts, words: Words, statements: Statements) -> Iterator[Remark]:
     """Tell of the last loss, where one part of it is the mean over the samples of a batch and
     another one their sum, neither scaled.
 
     Args:
         facts: of the recording.
         words: what tensors and calls are called.
+        statements: of the program: a loss may have been told elsewhere to be a sum.
     """
+    taking = {"mean"} if _reduces_otherwise(statements) else _MEANS
     for loss in facts.losses[-1:]:
         parts = [*_parts(facts, loss)]
-        means = [p for p in parts if _is_mean(p.call)]
+        means = [p for p in parts if plain_name(p.call.function) in taking]
         for one in parts:
             n = _samples(one)
             if n is None or plain_name(one.call.function) != "sum":
@@ -62,10 +66,11 @@ def mixed_reductions(facts: Facts, words: Words) -> Iterator[Remark]:
                 return
 
 
-def _is_mean(call: Call) -> bool:
-    """Say whether a call is a mean, or a loss that takes one where the code asks for nothing
-    else."""
-    return plain_name(call.function) in _MEANS and not _OTHERWISE.search(code_of(call))
+def _reduces_otherwise(statements: Statements) -> bool:
+    """Say whether the program asks a loss for anything but its mean: which one, a criterion that is
+    called elsewhere does not tell."""
+    asked = (word for _, word in statements.nodes(ast.keyword) if word.arg in _REDUCING)
+    return any(getattr(word.value, "value", None) != "mean" for word in asked)
 
 
 def _samples(part: Part) -> int | None:
@@ -100,13 +105,5 @@ def _parts(facts: Facts, loss: int) -> Iterator[Part]:
         elif function in {"add", "sub", "rsub"}:
             todo += [(i, factor, False) for i in call.inputs]
         elif function in PRODUCTS | {"div", "neg"} and len(call.inputs) == 1:
-            divided = is_divided or function == "div"
-            todo += [(call.inputs[0], factor * times, divided) for times in _factor(facts, call)]
-
-
-def _factor(facts: Facts, call: Call) -> Iterator[float]:
-    """Yield by what a call multiplied a single number, without its sign, where that is known."""
-    states = (facts.graph.tensor[i] for i in (*call.inputs[:1], *call.outputs[:1]))
-    given, made = (numbers(state.values or "") or [] for state in states)
-    if len(given) == 1 and len(made) == 1 and given[0]:
-        yield abs(made[0] / given[0])
+            times, divided = factor_of(facts, call), is_divided or function == "div"
+            todo += [] if times is None else [(call.inputs[0], factor * abs(times), divided)]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradviz.names.bindings import parameters_of
+from gradviz.names.bindings import READS_ALL, parameters_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import source_of
 from gradviz.why.account.called_functions import Called, Calls
@@ -14,9 +14,6 @@ from gradviz.why.account.remark import Remark, Weight
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
-
-# what may read any variable
-_READS_ALL = {"locals", "vars", "eval"}
 
 
 class _Lost(NamedTuple):
@@ -65,7 +62,7 @@ def _gives(called: Called, parameter: str) -> bool:
 def _lost(function: ast.FunctionDef) -> Iterator[_Lost]:
     """Yield the parameters of a function whose arguments nothing reads, though it writes them."""
     names = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
-    if any(isinstance(n, ast.Call) and callee_of(n.func) in _READS_ALL for n in ast.walk(function)):
+    if any(isinstance(n, ast.Call) and callee_of(n.func) in READS_ALL for n in ast.walk(function)):
         return
     for parameter in parameters_of(function):
         own = (n for n in names if n.id == parameter)

@@ -14,7 +14,7 @@ import torch
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import unread
-from gradviz.graph.records import Backward, Edge, Graph, NodeKind, NodeRan
+from gradviz.graph.records import Backward, Call, Edge, Graph, NodeKind, NodeRan
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.words.speech import language, say, several, values_of
@@ -371,6 +371,14 @@ def numbers(preview: str) -> list[float] | None:
     if not preview or unread(preview) or "j" in preview or "e" in re.sub(r"\de[-+]\d", "", preview):
         return None
     return [float(text) for text in _NUMBER.findall(preview)]
+
+
+def factor_of(facts: Facts, call: Call) -> float | None:
+    """Return by what a call multiplied one number, as far as previews tell; None where they do
+    not."""
+    states = (facts.graph.tensor[i] for i in (*call.inputs[:1], *call.outputs[:1]))
+    given, made = (numbers(state.values or "") or [] for state in states)
+    return made[0] / given[0] if len(given) == len(made) == 1 and given[0] else None
 
 
 def all_finite(values: list[float]) -> bool:

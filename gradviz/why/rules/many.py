@@ -149,10 +149,10 @@ class Many:
         zeros = sum(e.form in RIGHT_ZEROS for _, e in trains)
         frozen = sum(e.form == "frozen_in_turns" for _, e in trains)
         n = len(trains)
-        if frozen:
-            return say("entry.frozen_by_turns", n=total, count=n, frozen=frozen, others=self.frozen)
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
+        if frozen:
+            return say("entry.frozen_by_turns", n=total, count=n, frozen=frozen, others=self.frozen)
         return say("entry.all_have", n=total, count=n, frozen=self.frozen)
 
     def gravest(self) -> Explanation:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
+from gradviz.names.bindings import scope_of
 from gradviz.names.compiled import file_of
 from gradviz.names.position import statement_of
 from gradviz.names.statements import source_of
@@ -59,6 +60,11 @@ class Saving(NamedTuple):
         """Its statements that return."""
         return [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
 
+    @property
+    def end(self) -> Any:
+        """Its first statement that returns, or its last one."""
+        return next(iter(self.ends), self.node.body[-1])
+
     def tensors(self, given: int) -> set[str]:
         """Return the names of tensors in it: of what is saved, of what is returned where nothing is
         saved before, and of the arguments, where as many tensors were given as there are."""
@@ -92,7 +98,7 @@ def _told(failure: Failure, line: FailedLine, read: Read, saving: Saving) -> Exp
     applied = failure.maker(node)
     form = _form(read, saving, applied)
     kept = [source_of(file, statement_of(call)) for call in saving.calls]
-    place = source_of(file, [*saving.ends, saving.node.body[-1]][0])
+    place = source_of(file, saving.end)
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
         form,
@@ -125,9 +131,9 @@ def _read(line: FailedLine) -> Read | None:
     owner, statement = line.owner_of("saved_tensors"), line.statement
     if owner is None or not isinstance(statement, ast.stmt):
         return None
-    method = _around(statement, ast.FunctionDef)
-    kind = None if method is None else _around(method, ast.ClassDef)
-    if method is None or kind is None or method.name not in ("backward", "vjp"):
+    method = scope_of(statement)
+    kind = getattr(method, "parent", None)
+    if not isinstance(kind, ast.ClassDef) or method.name not in ("backward", "vjp"):
         return None
     first = method.args.args[0].arg if method.args.args else ""
     is_context = isinstance(owner, ast.Name) and owner.id == first
@@ -156,11 +162,3 @@ def _saving(kind: Any) -> Saving | None:
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == _SAVING
     ]
     return Saving(node, node.args.args[0].arg, calls, "setup_context" not in methods)
-
-
-def _around(node: Any, kind: type) -> Any:
-    """Return the innermost node of a kind around another; None where there is none."""
-    node = getattr(node, "parent", None)
-    while node is not None and not isinstance(node, kind):
-        node = getattr(node, "parent", None)
-    return node

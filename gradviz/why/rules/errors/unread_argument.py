@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Frame, Tensor
-from gradviz.names.bindings import parameters_of
+from gradviz.names.bindings import READS_ALL, parameters_of
+from gradviz.names.compiled import first_line
 from gradviz.names.frames import frames, names_in, place_at
 from gradviz.names.position import callee_of, display_name
 from gradviz.why.rules.errors.failure import LINE, Failure
@@ -85,14 +86,9 @@ def _functions(failure: Failure) -> dict[tuple[str, int], Any]:
     if failure.statements is None:
         return {}
     return {
-        (display_name(file.filename), _first_line(node)): node
+        (display_name(file.filename), first_line(node)): node
         for file, node in failure.statements.nodes(ast.FunctionDef)
     }
-
-
-def _first_line(function: Any) -> int:
-    """Return the first line of a function, its decorators included."""
-    return min(int(node.lineno) for node in (function, *function.decorator_list))
 
 
 def _names_made_of(failure: Failure, tensor: Tensor) -> set[str]:
@@ -140,4 +136,4 @@ def _reads(function: Any, name: str) -> bool:
         n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
     }
     known = {*parameters_of(function)} - rest
-    return name not in known or not words.isdisjoint({name, "locals", "vars"})
+    return name not in known or not words.isdisjoint({name, *READS_ALL})

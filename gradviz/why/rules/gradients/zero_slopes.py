@@ -3,14 +3,13 @@ which values. Knows no torch."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.effects import DETACHED, ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node
-from gradviz.names.written import Number, numbers_read, texts_near
+from gradviz.names.written import Number, is_factor, numbers_read, texts_near
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
@@ -134,18 +133,7 @@ def _zero_factors(call: Call) -> list[Number]:
     if call.source is None:
         return []
     code = call.source.code or ""
-    return [n for n in numbers_read(call.source) if n.value == 0 and _is_factor(n.code, code)]
-
-
-def _is_factor(name: str, code: str) -> bool:
-    """Say whether a name or number is multiplied in a piece of code.
-
-    >>> _is_factor("w", "w * x"), _is_factor("w", "x.sum(w) * y"), _is_factor("0", "x * 0.5")
-    (True, False, False)
-    """
-    escaped = re.escape(name)
-    before, after = rf"(?<![\w.]){escaped}\s*\*", rf"\*=?\s*{escaped}(?![\w.])"
-    return re.search(rf"{before}|{after}", code) is not None
+    return [n for n in numbers_read(call.source) if n.value == 0 and is_factor(n.code, code)]
 
 
 def _stairs(facts: Facts, node: Node, call: Call) -> Reason | None:

@@ -57,7 +57,7 @@ def in_eval_mode(asked: Silent) -> Explanation | None:
 def _undone_each_time(asked: Silent, root: Module, layers: list[str]) -> Explanation | None:
     """Tell of a model that the code puts into train mode, too, which no trained forward came to
     see: another ``train()`` before the loop would be undone like that one."""
-    evals, trains = asked.statements.switches("eval"), asked.statements.switches("train")
+    evals, trains = asked.statements.switches("eval"), _putting_into_train_mode(asked, root)
     runs = _runs_of_calls(asked)
     calls = [c for c in asked.graph.module_calls if c.module_id == root.id and runs.get(c.id)]
     outer = [c for c in calls if not c.path and c.source is not None]
@@ -75,6 +75,15 @@ def _undone_each_time(asked: Silent, root: Module, layers: list[str]) -> Explana
         code=asked.words.source(evals[0]),
         forward=asked.words.source(forward),
     )
+
+
+def _putting_into_train_mode(asked: Silent, root: Module) -> list[Source]:
+    """Return the one statement that calls ``train()``, where it calls it of a module by its own
+    name, or as ``self``; that of another module tells nothing."""
+    own = {"self", root.name.rpartition(".")[2]}
+    called = [node for _, node in asked.statements.calls("train")]
+    owners = {(dotted(node.func.value) or "").rpartition(".")[2] for node in called}  # type: ignore[attr-defined]
+    return asked.statements.switches("train") if owners <= own else []
 
 
 def left_in_eval(asked: Silent) -> Explanation | None:

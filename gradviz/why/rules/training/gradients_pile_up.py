@@ -26,7 +26,7 @@ def piled_up(asked: Silent) -> Explanation | None:
     piles = {i: pile for i in asked.leaves if (pile := asked.training.piled_up(i))}
     if not piles:
         return None
-    most = max(piles.values(), key=lambda pile: len(pile.added))
+    most = _longest(piles)
     step = most.step.call
     backward = _first_before(step, [moment.call for moment in most.added])
     by_hand = not step.bookkeeping
@@ -36,7 +36,7 @@ def piled_up(asked: Silent) -> Explanation | None:
     if form == "after_another_step":
         used = most.before.id if most.before is not None else -1
         backward = next(m.call for m in most.added if m.call.id > used)
-    stepped_for = _stepped_for_another(asked.training, most) if form == "between_steps" else None
+    stepped_for = _stepped_for_another(asked.training, piles) if form == "between_steps" else None
     if stepped_for is not None:
         return _of_two_losses(asked, piles, most, stepped_for)
     return asked.answer(
@@ -64,17 +64,28 @@ class SteppedFor(NamedTuple):
     step: Call
 
 
-def _stepped_for_another(training: Training, pile: Pile) -> SteppedFor | None:
-    """Return the last of the backwards in a sum after which another line stepped, before the one
-    that comes before the sum's own step: as a generator's loss fills its discriminator, too."""
+def _stepped_for_another(training: Training, piles: Mapping[int, Pile]) -> SteppedFor | None:
+    """Return the last of the backwards in the longest sum after which a step moved other leaves,
+    before the one that comes before the sum's own step: as a generator's loss fills its
+    discriminator, too."""
+    pile = _longest(piles)
     own = pile.added[-1].call
     others = [m.call for m in pile.added if line_of(m.call) != line_of(own)]
     if not others:
         return None
-    stepped = (m.call for every in training.moments.values() for m in every if m.did is Did.STEPPED)
-    between = (c for c in stepped if others[-1].id < c.id < own.id)
-    step = next((c for c in between if line_of(c) != line_of(pile.step.call)), None)
+    steps = {
+        leaf: [m.call for m in every if m.did is Did.STEPPED]
+        for leaf, every in training.moments.items()
+    }
+    ours = {call.id for leaf in piles for call in steps[leaf]}
+    theirs = (call for every in steps.values() for call in every if call.id not in ours)
+    step = next((c for c in theirs if others[-1].id < c.id < own.id), None)
     return None if step is None else SteppedFor(others[-1], step)
+
+
+def _longest(piles: Mapping[int, Pile]) -> Pile:
+    """Return the sum of the most backwards."""
+    return max(piles.values(), key=lambda pile: len(pile.added))
 
 
 def _of_two_losses(

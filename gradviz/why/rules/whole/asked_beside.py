@@ -100,7 +100,7 @@ def is_plain_number(case: Case, found: Explanation) -> bool:
     if not asked or was_read(case, found) or any(a.parameter for a in asked):
         return False
     return trained(case).isdisjoint(
-        case.graph.tensor[a.tensor_id].object_id for a in asked if a.tensor_id
+        case.graph.tensor[a.tensor_id].object_id for a in asked if a.tensor_id is not None
     )
 
 
