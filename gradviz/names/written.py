@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from executing import Source as File
 
-from gradviz.graph.records import Source
+from gradviz.graph.records import Call, Source
 from gradviz.names.bindings import (
     argument_of,
     binders_of,
@@ -27,6 +27,7 @@ from gradviz.names.bindings import (
     scope_of,
     value_given,
 )
+from gradviz.names.frames import whole_code
 from gradviz.names.position import callee_of, cells, display_name, dotted, statement_at
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -93,10 +94,17 @@ def numbers_read(source: Source) -> list[Number]:
     return list(found.values())
 
 
-def is_factor(name: str, code: str) -> bool:
+def factors_written(call: Call) -> list[Number]:
+    """Return the plain numbers that stand beside a ``*`` in the code of a call."""
+    code = whole_code(call)
+    read = [] if call.source is None else numbers_read(call.source)
+    return [number for number in read if _is_factor(number.code, code)]
+
+
+def _is_factor(name: str, code: str) -> bool:
     """Say whether a name or number is multiplied in a piece of code.
 
-    >>> is_factor("w", "w * x"), is_factor("w", "x.sum(w) * y"), is_factor("0", "x * 0.5")
+    >>> _is_factor("w", "w * x"), _is_factor("w", "x.sum(w) * y"), _is_factor("0", "x * 0.5")
     (True, False, False)
     """
     escaped = re.escape(name)

@@ -11,7 +11,7 @@ from gradviz.graph.effects import PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
-from gradviz.names.written import is_factor, numbers_read
+from gradviz.names.written import factors_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.words.words import Words
@@ -74,11 +74,10 @@ def _bounded(facts: Facts, tensor_id: int) -> Bounded | None:
         return None
     if _is_of_normalised(facts, made):
         return Bounded(made, 1.0, "1")
-    source = made.source
-    if plain_name(made.function) not in PRODUCTS or len(made.inputs) != 1 or source is None:
+    if plain_name(made.function) not in PRODUCTS or len(made.inputs) != 1:
         return None
     inner = facts.maker.get(computed(facts, made.inputs[0], _IN_ANOTHER_SHAPE))
-    factors = [n for n in numbers_read(source) if is_factor(n.code, source.code or "")]
+    factors = factors_written(made)
     if inner is None or not _is_of_normalised(facts, inner) or len(factors) != 1:
         return None
     return Bounded(made, abs(factors[0].value), factors[0].code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gradviz.graph.copies import Copied, copied
@@ -247,7 +248,9 @@ class Copies:
         mixtures = [c for c in every if c.into in c.sources and len(c.sources) == 2]
         if len({c.sources for c in mixtures if c.into == every[-1].into}) != 1:
             return 0
-        return len({c.call.id for c in mixtures if self._share(c) > _MORE_THAN_HALF})
+        # of a network with several parameters one load is a call for each
+        seen = Counter(c.into for c in mixtures if self._share(c) > _MORE_THAN_HALF)
+        return max(seen.values(), default=0)
 
     def _share(self, one: Copied) -> float:
         """Return at least which share of another one's values is in what a call wrote, as far as

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradviz.graph.effects import DETACHED, ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Node
-from gradviz.names.written import Number, is_factor, numbers_read, texts_near
+from gradviz.names.written import Number, factors_written, texts_near
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
 from gradviz.words.speech import say
@@ -130,10 +130,7 @@ def _by_number(facts: Facts, node: Node, call: Call) -> Reason | None:
 
 def _zero_factors(call: Call) -> list[Number]:
     """Return the plain numbers that are 0 and stand beside a ``*`` in the code of a call."""
-    if call.source is None:
-        return []
-    code = call.source.code or ""
-    return [n for n in numbers_read(call.source) if n.value == 0 and is_factor(n.code, code)]
+    return [number for number in factors_written(call) if number.value == 0]
 
 
 def _stairs(facts: Facts, node: Node, call: Call) -> Reason | None:
