@@ -4,13 +4,16 @@ for many cuts."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gradviz.picture.scene import Arrow, Box, Card, Row, Scene
 from gradviz.words.speech import say
 
 USES = 4  # arrows that the card of one leaf bears; beyond, every use gets a name tag of its own
 LISTED = 6  # leaves that one small card names
+TOGETHER = 3  # such leaves that one call reads: from here on they share a small card
+# kinds of arrows, the one that tells most last
+STRENGTH = ("edge", "forward", "zeros", "gradient", "raise")
 CUTS = 4  # cuts that leave one card; from here on their words stand in the cards at their ends
 
 
@@ -18,15 +21,23 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
     """Return the scene as it is drawn, with room for its lines.
 
     One leaf that is tied to all steps of a loop makes the layout hang and the picture a fan, so
-    each use gets a small card with its name. Leaves that a shaded region cuts off get one small
-    card and one arrow for the whole region.
+    each use gets a small card with its name; the many leaves that one step reads so, as a recurrent
+    cell does, share one. Leaves that a shaded region cuts off get one small card and one arrow for
+    the whole region.
     """
     like = like or scene
     leaves = _leaves(scene, like)
     cut_groups = _cuts_into_regions(like, leaves)
-    merged = {i for same in cut_groups for i in same}
+    fans = _fans(like, leaves)
+    read_together = _read_together(like, fans)
+    merged = {i for same in (*cut_groups, *read_together) for i in same}
     cards = list(scene.cards)
-    arrows = _with_tags(scene, _fans(like, leaves), merged, cards)
+    arrows = _with_tags(scene, fans, merged, cards)
+    for places in _first_reads(like, read_together):
+        same = [scene.arrows[i] for i in places]
+        cards.append(_tag([fans[a.tail] for a in same], len(cards)))
+        arrows.append(_read_as_one(same, cards[-1].id))
+        cards[-1] = cards[-1]._replace(absent=arrows[-1].absent)
     for places in cut_groups:
         every = [scene.arrows[i] for i in places]
         same = [a for a in every if not a.absent] or every[:1]
@@ -81,6 +92,47 @@ def _fans(scene: Scene, leaves: dict[int, Card]) -> dict[int, Card]:
     """Return the leaves that are read more often than one card bears arrows."""
     uses = Counter(a.tail for a in scene.arrows if a.kind not in ("cut", "of"))
     return {i: leaf for i, leaf in leaves.items() if uses[i] > USES}
+
+
+def _read_together(scene: Scene, fans: dict[int, Card]) -> list[list[int]]:
+    """Return the places of arrows by which one card reads so many of these leaves that they share a
+    small card."""
+    into: dict[tuple[int, bool], list[int]] = {}
+    for i, a in enumerate(scene.arrows):
+        if a.tail in fans and a.kind not in ("cut", "of"):
+            into.setdefault((a.head, a.to_frame), []).append(i)
+    return [places for places in into.values() if len(places) >= TOGETHER]
+
+
+def _first_reads(scene: Scene, read_together: list[list[int]]) -> Iterator[list[int]]:
+    """Yield those of the places at which the values are read first: not again where they reach a
+    call's result from another card of the same call, which reads them, too, and no gradient came
+    back from the result alone."""
+    calls = {card.id: set(card.call_ids) for card in scene.cards}
+    feeds = {(a.tail, a.head) for a in scene.arrows if a.kind not in ("cut", "of")}
+    heads = {places[0]: scene.arrows[places[0]].head for places in read_together}
+    tails = {places[0]: {scene.arrows[i].tail for i in places} for places in read_together}
+    for first, *others in read_together:
+        comes_back = any(scene.arrows[i].kind != "forward" for i in [first, *others])
+        is_again = not comes_back and any(
+            tails[first] <= tails[one]
+            and (heads[one], heads[first]) in feeds
+            and calls[heads[one]] & calls[heads[first]]
+            for one in heads
+            if one != first
+        )
+        if not is_again:
+            yield [first, *others]
+
+
+def _read_as_one(reads: list[Arrow], tail: int) -> Arrow:
+    """Return one arrow for all reads of some leaves by one card: the strongest of them, which says
+    how many gradients came back."""
+    there = [a for a in reads if not a.absent] or reads[:1]
+    strongest = max(there, key=lambda a: STRENGTH.index(a.kind))
+    came = sum(a.kind in ("gradient", "zeros") for a in there)
+    label = say("card.gradients", n=came) if came > 1 else strongest.label
+    return strongest._replace(tail=tail, label=label)
 
 
 def _cuts_into_regions(scene: Scene, leaves: dict[int, Card]) -> list[list[int]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import gradviz as gv
@@ -159,6 +161,38 @@ def test_a_leaf_with_many_uses_gets_name_tags() -> None:
     assert any(
         r.text.startswith("engine adds 6 gradients") or "engine adds" in r.text for r in leaf.rows
     )
+
+
+@pytest.mark.parametrize("parts", [nn.LSTMCell, nn.GRUCell])
+def test_the_leaves_that_one_cell_reads_share_a_small_card(parts: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    cell, state = parts(3, 4), None
+    with gv.record() as rec:
+        for _ in range(6):
+            told = cell(torch.ones(2, 3), state)
+            state = told if isinstance(told, torch.Tensor) else (told[0], told[1])
+        last = told if isinstance(told, torch.Tensor) else told[0]
+        last.sum().backward()
+    graph = rec.graph
+    drawn = arranged(cards(graph))
+    tags = {c.id: c for c in drawn.cards if c.kind == "tag"}
+    assert [len(c.rows) for c in tags.values()] == [4] * 6  # and none again at each of its results
+    labels = [a.label for a in drawn.arrows if a.tail in tags]
+    assert labels == ["4 gradients"] * 6
+    leaves = {c.id for c in cards(graph).cards if c.title.startswith("cell.")}
+    came = Counter(a.kind for a in cards(graph).arrows if a.tail in leaves)
+    del came["forward"]  # from the cell's leaves to each of its results again
+    assert came == {"gradient": 23, "zeros": 1}  # at first the state is all zeros
+
+
+def test_two_leaves_that_one_call_reads_keep_cards_of_their_own() -> None:
+    layer = nn.Linear(3, 3)
+    with gv.record() as rec:
+        h = torch.ones(2, 3)
+        for _ in range(6):
+            h = layer(h)
+    drawn = arranged(cards(rec.graph))
+    assert {len(c.rows) for c in drawn.cards if c.kind == "tag"} == {1}
 
 
 def test_constants_on_their_way_into_a_call_are_not_drawn() -> None:
