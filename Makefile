@@ -157,6 +157,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind12/healthy --check
 	$(PY) tests/why/real_trial.py real_blind13 --check
 	$(PY) tests/why/real_trial.py real_blind13/healthy --check
+	$(PY) tests/why/real_trial.py real_blind14 --check
+	$(PY) tests/why/real_trial.py real_blind14/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check

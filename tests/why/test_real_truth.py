@@ -2,9 +2,9 @@
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
 work with), ``real_blind`` and ``real_blind2`` to ``real_blind15`` (each kept aside, and run once; of the
-fourth one half and later the other; the last two are not asked yet), ``real_learn6`` and ``real_learn7``
-(to work with, collected later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for
-each; the ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
+fourth one half and later the other; the last is not asked yet), ``real_learn6`` and ``real_learn7``
+(to work with, collected later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the
+``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
 
 ``link``, ``title``, ``source``, ``asked``: where it stands, and words of the asker.
 ``kind``: ``silent`` (wrong without an error), ``raises``, or ``healthy`` (autograd did as it should).
@@ -118,24 +118,27 @@ ASKED = (
     "real_blind12/healthy",
     "real_blind13",
     "real_blind13/healthy",
+    "real_blind14",
+    "real_blind14/healthy",
     "real_learn6",
     "real_learn6/healthy",
     "real_learn7",
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind14", "real_blind14/healthy", "real_blind15")  # nothing asks these here yet
+UNASKED = ("real_blind15",)  # nothing asks it here yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
 BLIND8, HEALTHY8, BLIND9, HEALTHY9, BLIND10, HEALTHY10, *LAST = LATEST
-BLIND11, HEALTHY11, BLIND12, HEALTHY12, BLIND13, HEALTHY13, *LEARNT = LAST
+BLIND11, HEALTHY11, BLIND12, HEALTHY12, BLIND13, HEALTHY13, *NEWEST = LAST
+BLIND14, HEALTHY14, *LEARNT = NEWEST
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-BLIND14, HEALTHY14, BLIND15 = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *BLIND14, *HEALTHY14, *BLIND15]
+(BLIND15,) = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND15]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -251,8 +254,17 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
     ]
     assert len(HEALTHY_LEARN8) >= 40
     learnt = (*LEARN6[1], *LEARN7[1], *HEALTHY_LEARN8)
-    late = (*HEALTHY7, *HEALTHY8, *HEALTHY9, *HEALTHY10, *HEALTHY11, *HEALTHY12, *HEALTHY13)
-    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt, *HEALTHY14)
+    late = (
+        *HEALTHY7,
+        *HEALTHY8,
+        *HEALTHY9,
+        *HEALTHY10,
+        *HEALTHY11,
+        *HEALTHY12,
+        *HEALTHY13,
+        *HEALTHY14,
+    )
+    healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
     # nobody asked about the programs of HEALTHY_LEARN8, about three of HEALTHY8 alone, and about
     # half of HEALTHY9: they take no part in the shares
