@@ -126,7 +126,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED = ("real_blind15",)  # nothing asks it here yet
+UNASKED = ("real_blind15", "real_blind15/healthy")  # nothing asks it here yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -137,8 +137,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-(BLIND15,) = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *BLIND15]
+BLIND15, HEALTHY15 = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND15, *HEALTHY15]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -248,6 +248,7 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
     assert len(HEALTHY13) >= 30
     assert Counter(question.kind for question in BLIND14) == {"silent": 26, "raises": 14}
     assert len(HEALTHY14) >= 30
+    assert len(HEALTHY15) >= 10
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -263,6 +264,7 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
         *HEALTHY12,
         *HEALTHY13,
         *HEALTHY14,
+        *HEALTHY15,
     )
     healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
