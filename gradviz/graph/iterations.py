@@ -10,6 +10,7 @@ one sum are iterations all the same: the tasks of meta-learning.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -201,13 +202,12 @@ class Iterations:
     def _leaving(self, places: tuple[int, ...]) -> Iterator[tuple[int, int, int, int | None]]:
         """Go through the operations of iterations to which a gradient can come from outside: one,
         its iteration, the operation that uses it, and the iteration of that, None behind all."""
-        users = self.operations.users
-        iteration_of = {at: k for k, (a, b) in enumerate(pairwise(places)) for at in range(a, b)}
-        for at, k in iteration_of.items():
-            for user in users[at] if self.operations.tracked[at] else ():
-                later = iteration_of.get(user)
-                if later != k and self._goes_back(at, user):
-                    yield at, k, user, later
+        users, tracked = self.operations.users, self.operations.tracked
+        for k, (first, end) in enumerate(pairwise(places)):
+            for at in range(first, end):
+                for user in users[at] if tracked[at] else ():
+                    if not first <= user < end and self._goes_back(at, user):
+                        yield at, k, user, _iteration_of(user, places)
 
     def _goes_back(self, maker: int, user: int) -> bool:
         """Say whether an operation took a value through which a gradient can go back."""
@@ -220,6 +220,11 @@ class Iterations:
             and not self.sameness.is_parameter(i)
             for i, source in zip(op.reads, op.sources, strict=True)
         )
+
+
+def _iteration_of(at: int, places: tuple[int, ...]) -> int | None:
+    """Return in which of the iterations between these places an operation is; None: in none."""
+    return bisect_right(places, at) - 1 if places[0] <= at < places[-1] else None
 
 
 def _again(steps: list[Step], start: int, period: int, after: int) -> tuple[int, int]:
