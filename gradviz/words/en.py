@@ -2163,6 +2163,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{node} gave up what it had saved in that iteration's {first}.",
         mend="detach() what is kept of it, once backward has run.",
     ),
+    (Cause.SECOND_BACKWARD, "carried_between"): Answer(
+        verdict="{name} carries the graph of an earlier call into {second}, and {first} freed it.",
+        why="{node} gave up what it had saved in {first}; {keeper} had kept its result.",
+        mend="{anew} in the place of {keeper}: the next call starts from the value only.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_between_itself"): Answer(
+        verdict="{name} carries the graph of an earlier call into {second}, and {first} freed it.",
+        why="{node} gave up what it had saved in {first}; {keeper} had kept its result.",
+        mend="{anew} right below {keeper}: the next call starts from the value only.",
+    ),
     (Cause.SECOND_BACKWARD, "dropped"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward: the result of detach() was dropped.",
         why="{dropped} changes nothing: detach() returns a new tensor, and nothing takes it. {node} gave up what it had saved in that iteration's {first}.",
@@ -2908,6 +2918,11 @@ SILENT: dict[tuple[Cause, str], Answer] = {
         verdict="{results} results of {code} are alive, each with the graph of its iteration, and more with every one.",
         why="something still refers to each of them, as a list does after append(loss).",
         mend="append(loss.item()), or loss.detach().",
+    ),
+    (Cause.GRAPH_KEPT, "statistic"): Answer(
+        verdict="{names} {n:keeps|keep} the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",
+        why="each iteration adds to {n:it|them} what has a grad_fn, and no backward goes through {n:it|them}: nothing frees these graphs.",
+        mend="with torch.no_grad(): around {lines:list}.",
     ),
 }
 

@@ -17,6 +17,7 @@ from gradviz.why.account import account, diverged_by
 from gradviz.why.rules.errors import (
     about_an_input,
     assigned_results,
+    carried_otherwise,
     carried_over,
     custom_backwards,
     dtypes_shapes_hooks,
@@ -150,7 +151,9 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, carried_over.carried_over, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.let_in, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.kept_from_before, of(Cause.SECOND_BACKWARD)),
+    Rule(ERROR, RAISED, carried_otherwise.carried_from_one_round, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.made_once, of(Cause.SECOND_BACKWARD)),
+    Rule(ERROR, RAISED, carried_otherwise.carried_in_an_attribute, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.meant_for_one, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.run_twice, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.freed_unseen, of(Cause.SECOND_BACKWARD)),
@@ -404,6 +407,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, SOME, hooks.changed_in_module),
     Rule(SILENT, KEPT, graph_kept.sums_kept),
     Rule(SILENT, KEPT, graph_kept.lists_kept),
+    Rule(SILENT, KEPT, graph_kept.states_kept),
     # what the running statistics do explains no weight that stays, and no gradient
     Rule(SILENT, STAYS, batch_norm.statistics),
     # what is wrong with the numbers

@@ -1,10 +1,13 @@
-"""Graphs of iterations that are over, which a running sum or a list keeps alive."""
+"""Graphs of iterations that are over, which a running sum, a list or a module keeps alive."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Set
 from typing import Any
+
+import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
@@ -12,9 +15,12 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames
+from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
+
+ITERATIONS = 3  # from here on a module's running value keeps more with every one
 
 
 def sums_kept(asked: Silent) -> Iterator[Explanation]:
@@ -89,6 +95,59 @@ def lists_kept(asked: Silent) -> Iterator[Explanation]:
                 results=len(found),
                 code=asked.words.code(maker),
             )
+
+
+def states_kept(asked: Silent) -> Explanation | None:
+    """Tell of running values that modules keep, as a running mean, and to which each iteration adds
+    what has a grad_fn: no backward runs through what they are made with, and nothing frees it."""
+    found = {}
+    for path, t in _kept_by_modules(asked):
+        node_id = t.gradient_edge.node_id if t.gradient_edge else None
+        behind = asked.facts.reachable([node_id]) if node_id is not None else set()
+        unread = behind - asked.facts.ran
+        if node_id in unread and _iterations_of(asked, unread) >= ITERATIONS:
+            found[path] = t, unread
+    if not found:
+        return None
+    makers = [asked.facts.maker.get(t.id) for t, _ in found.values()]
+    kept = {node for _, unread in found.values() for node in unread}
+    writes = {maker.source: maker for maker in makers if maker is not None}
+    return asked.answer(
+        Cause.GRAPH_KEPT,
+        "statistic",
+        calls=[*writes.values()],
+        tensors=[t.id for t, _ in found.values()],
+        nodes=[t.gradient_edge.node_id for t, _ in found.values() if t.gradient_edge],
+        names=pattern([*found]),
+        n=len(found),
+        iterations=_iterations_of(asked, kept),
+        kept=len(kept),
+        lines=[asked.words.code(write) for write in writes.values()],
+    )
+
+
+def _kept_by_modules(asked: Silent) -> Iterator[tuple[str, Tensor]]:
+    """Yield the last states of results that modules hold, in buffers or attributes, and their
+    names."""
+    for path, part in asked.parts():
+        held = {**vars(part), **dict(part.named_buffers(recurse=False))}
+        for name, one in held.items():
+            own = asked.object_of(one) if isinstance(one, torch.Tensor) else None
+            state = asked.facts.latest_state.get(own) if own is not None else None
+            if state is not None and not state.is_leaf:
+                yield ".".join(filter(None, (path, name))), state
+
+
+def _iterations_of(asked: Silent, nodes: Set[int]) -> int:
+    """Return in how many iterations, each ended by a backward, one line made such nodes."""
+    ends = sorted(asked.ended.values())
+    iterations: dict[Any, set[int]] = {}
+    for node in nodes:
+        call = asked.graph.call.get(asked.graph.node[node].call_id)
+        if call is not None:
+            lines = tuple((frame.file, frame.line) for frame in frames(call))
+            iterations.setdefault(lines, set()).add(bisect_left(ends, call.id))
+    return max(map(len, iterations.values()), default=0)
 
 
 def results_of_lines(asked: Silent) -> dict[Any, list[tuple[Call, Tensor]]]:
