@@ -3130,6 +3130,7 @@ ADVICE = {
     "spread": "{function} of one number is NaN, and its derivative is where all are equal: unbiased=False, and + eps.",
     "eigenvectors": "the derivative of an eigenvector divides by the differences between eigenvalues, 0 where two are equal: go on with the eigenvalues alone (torch.linalg.eigvalsh), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)); one eps for all leaves them equal.",
     "singular_vectors": "the derivative of a singular vector divides by the differences between squared singular values, 0 where two are equal: go on with these values alone (torch.linalg.svdvals), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)).",
+    "count": "{count} is 0 there: divide by max({count}, 1), or only where {count} is above 0.",
     "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
 }
 
@@ -3416,6 +3417,7 @@ ACCOUNT = {
     "chosen_off": "{names}: no gradient comes there, as the program chooses it: if {switch} ({place}) the same call runs with gradients off. If it is to learn: let {switch} be false.",
     "hits_counted": "{part} counts predictions that are right ({place}) and goes into {loss} as a number: it changes the value of {loss}, and no gradient; the rest of {loss} trains as it would alone.",
     "times_zero": "{function}'s backward ({place}) multiplied by 0 what arrived, {n:once|in all # runs}: no gradient of what {call} was computed for goes on from there. If one is to: {read:list} above 0.",
+    "reverses_all": "{function}'s backward ({place}) turns the gradient round, and every parameter behind {loss} stands behind {call}{inside}: each step works to make {loss} larger, and none to make it smaller. If only what stands before the layers of {loss} is to work against it: {call} in front of these layers, and not behind them.",
     "own_backward": "{function}'s backward ({place}) is the program's own: whether it is the derivative of its forward ({call}) was not checked. torch.autograd.gradcheck({function}.apply, …) compares the two, with inputs in double that require grad.",
     "scaled_and_handed_on": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}). If that is not meant: multiply the gradient by the derivative of {scales} there.",
     "kept_in_vain": "{function}'s backward ({place}) hands the gradient on as it comes, while its forward returns {scales} ({call}): {unread:list}, which forward keeps for it, {unread:is|are} never read there. If that is not meant: multiply the gradient by the derivative of {scales} there, by means of {unread:list}.",

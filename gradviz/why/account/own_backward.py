@@ -11,12 +11,13 @@ from executing import Source as File
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
-from gradviz.graph.records import Call, Node, NodeKind, NodeRan
+from gradviz.graph.records import Call, Node, NodeKind, NodeRan, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.zero_flow import brought_zeros
+from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 # what a forward is made flat or stepwise with
@@ -93,6 +94,10 @@ def _told(
         change = "not_reversed", {}
     elif _always_zeros(facts, run.call):
         change = "times_zero", {}
+    elif (loss := _loss_turned_whole(facts, run)) is not None:
+        module = run.call.module
+        inside = say("label.in_module", module=module) if module else ""
+        change = "reverses_all", {"loss": words.name(loss.id), "inside": inside}
     elif undivided is not None:
         change = "mean_undivided", {"value": ast.unparse(_return_of(forward[0]))}
     elif factor == 1:
@@ -125,6 +130,26 @@ def _runs_at(facts: Facts, call: Call) -> list[NodeRan]:
 def _always_zeros(facts: Facts, call: Call) -> bool:
     """Say whether a backward multiplied by 0 whatever arrived, each time that it ran."""
     return all(ran.factor == 0 and not brought_zeros(ran) for ran in _runs_at(facts, call))
+
+
+def _loss_turned_whole(facts: Facts, run: LastRun) -> Tensor | None:
+    """Return the first single number computed from what a custom Function returned, where its
+    backward turns the gradient round and all leaves behind that number are behind it, too: none
+    makes the number smaller."""
+    if run.ran.factor is None or run.ran.factor >= 0:
+        return None
+    above = facts.above([run.node.id])
+    numbers = (
+        t
+        for t in facts.graph.tensors
+        if t.gradient_edge is not None and t.gradient_edge.node_id in above and t.shape == ()
+    )
+    loss = min(numbers, key=lambda t: t.id, default=None)
+    if loss is None or loss.gradient_edge is None:
+        return None
+    every = {leaf.object_id for leaf in facts.leaves_below(loss.gradient_edge.node_id)}
+    behind = {leaf.object_id for leaf in facts.leaves_below(run.node.id)}
+    return loss if every <= behind else None
 
 
 def _classes_of(run: LastRun, statements: Statements) -> Iterator[tuple[File, ast.ClassDef]]:

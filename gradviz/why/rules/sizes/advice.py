@@ -3,6 +3,8 @@ what that was given. Knows no torch."""
 
 from __future__ import annotations
 
+import ast
+import math
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,6 +13,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.names.written import Number, arguments_written
 from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.measured import numbers
 from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
@@ -73,7 +76,8 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
     if function in _SINGULAR:
         return Advice(say("advice.singular_vectors"))
     if function in _DIVISIONS:
-        return Advice(say("advice.division"))
+        count = _number_divided_by(facts, call)
+        return Advice(say("advice.count", count=count) if count else say("advice.division"))
     return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
 
 
@@ -110,6 +114,20 @@ def _unscaled(facts: Facts, tensor_id: int) -> int:
         state = computed(facts, maker.inputs[0])
         maker = facts.maker.get(state)
     return state
+
+
+def _number_divided_by(facts: Facts, call: Call) -> str:
+    """Return the code of the plain number that a finite value is divided by, as that of a sum by a
+    number of elements; "" where a tensor, or several things, may stand there."""
+    values = [numbers(facts.graph.tensor[i].values or "") for i in call.inputs]
+    if len(values) != 1 or not values[0] or not all(map(math.isfinite, values[0])):
+        return ""
+    try:
+        tree = ast.parse((call.source.code or "").strip() if call.source else "")
+    except SyntaxError:
+        return ""
+    divisors = [n.right for n in ast.walk(tree) if isinstance(getattr(n, "op", None), ast.Div)]
+    return Code(ast.unparse(divisors[0])) if len(divisors) == 1 else ""
 
 
 def has_fraction(call: Call) -> bool:

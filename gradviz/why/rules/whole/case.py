@@ -431,8 +431,8 @@ class Case(Losses):
         """Tell of gradients that are too small, too large, or not numbers; of zeros only why they
         are."""
         size = next(self.prove(Stage.SIZE, Symptom.SOME, self.sizes))
-        if _all_zeros(found):
-            return size if size.cause is Cause.UNDERFLOW else None
+        if _all_zeros(found):  # of a loss that is NaN the zeros are what was left of its gradient
+            return size if size.cause in (Cause.UNDERFLOW, Cause.NAN) else None
         if size.form == "large" and found.odd:  # what is odd explains more than that it is large
             return found._replace(more=(size.verdict, *found.more))
         if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
