@@ -665,7 +665,8 @@ ENTRY = {
     "in_all": "{names:few} ({n} in all)",
     # {what} is fine
     "all_have": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; none is None, all zeros or NaN",
-    "frozen_by_turns": "{n} of {n} {count:parameter that is|parameters that are} trained {count:has|have} a gradient, {frozen} of them switched off again by now{others:|, # more never trained|, # more never trained}; none is None, all zeros or NaN",
+    "frozen_by_turns": "{n} of {n} {count:parameter that is|parameters that are} trained {count:has|have} a gradient, {frozen} of them switched off again by now{others:|, # more frozen|, # more frozen}; none is None, all zeros or NaN",
+    "frozen_by_turns_zeros": "{n} of {n} {count:parameter that is|parameters that are} trained {count:has|have} a gradient, {frozen} of them switched off again by now{others:|, # more frozen|, # more frozen}; {zeros} {zeros:is|are} exactly 0, none is None or NaN",
     "all_have_zeros": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; {zeros} {zeros:is|are} exactly 0 for a known reason, none is None or NaN",
     "in_turn": "{have} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}; {turns:# is|# are} used in turn, and nothing of {turns:it|them} goes into the last loss",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",

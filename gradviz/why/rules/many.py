@@ -152,7 +152,10 @@ class Many:
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
         if frozen:
-            return say("entry.frozen_by_turns", n=total, count=n, frozen=frozen, others=self.frozen)
+            zeros = sum(e.form == "frozen_in_turns" and a.grad == "zero" for a, e in trains)
+            key = "entry.frozen_by_turns_zeros" if zeros else "entry.frozen_by_turns"
+            more = {"zeros": zeros} if zeros else {}
+            return say(key, n=total, count=n, frozen=frozen, others=self.frozen, **more)
         return say("entry.all_have", n=total, count=n, frozen=self.frozen)
 
     def gravest(self) -> Explanation:

@@ -54,9 +54,12 @@ def buffers_of(asked: Silent) -> Iterator[Buffer]:
 
 
 def asked_for(asked: Silent) -> Explanation | None:
-    """Tell that what is asked about are buffers."""
+    """Tell that what is asked about are buffers; of a bare question no such that the program itself
+    writes, as it does a memory."""
     given = {id(t): name for name, t in asked.tensors.items()}
     found = [b for b in buffers_of(asked) if id(b.tensor) in given and not b.is_statistic]
+    if asked.bare:
+        found = [b for b in found if not _is_written(asked, b)]
     if not found or len({id(b.tensor) for b in found}) < len(given):
         return None
     return _told(asked, found, [given[id(b.tensor)] for b in found])
@@ -79,7 +82,14 @@ def _is_like_weight(asked: Silent, buffer: Buffer) -> bool:
         return False
     writes = [asked.graph.call[e.call_id] for e in asked.facts.writes_by_object.get(own, ())]
     began = [c for c in writes if c.bookkeeping and c.function.startswith(_RANDOM)]
-    return bool(began) and all(c.bookkeeping for c in writes)
+    return bool(began) and not _is_written(asked, buffer)
+
+
+def _is_written(asked: Silent, buffer: Buffer) -> bool:
+    """Say whether the program writes a buffer in a call of its own, and not only ``nn.init``."""
+    own = asked.object_of(buffer.tensor)
+    writes = asked.facts.writes_by_object.get(own, ()) if own is not None else ()
+    return any(not asked.graph.call[e.call_id].bookkeeping for e in writes)
 
 
 def _told(asked: Silent, found: list[Buffer], names: list[str]) -> Explanation:
