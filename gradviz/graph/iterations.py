@@ -134,18 +134,25 @@ class Iterations:
         before the first and that behind the last included."""
         marks = [k for k, step in enumerate(steps) if step.has_backward]
         after = 0  # the first step that no loop has yet
+        in_vain: set[tuple[int, int, int]] = set()
         for n, mark in enumerate(marks):
-            edges = self._edges(steps, marks[n:], after) if mark >= after else []
+            edges = self._edges(steps, marks[n:], after, in_vain) if mark >= after else []
             if edges:
                 yield edges
                 after = edges[-1]
 
-    def _edges(self, steps: list[Step], marks: list[int], after: int) -> list[int]:
+    def _edges(
+        self, steps: list[Step], marks: list[int], after: int, in_vain: set[tuple[int, int, int]]
+    ) -> list[int]:
         """Return the edges of the iterations of which the first of these backwards is part; none
-        where nothing comes again."""
+        where nothing comes again. What was looked through ``in_vain`` is not once more, as each of
+        these backwards finds the same around it, and is added to that."""
         for mark in marks[1 : BACKWARDS + 1]:
             period = mark - marks[0]
-            first, end = _again(steps, marks[0], period, after)
+            first, end = again = _again(steps, marks[0], period, after)
+            if (period, *again) in in_vain:
+                continue
+            in_vain.add((period, *again))
             for start in range(first, min(first + period, end - TIMES * period + 1)):
                 edges = [*range(start, end + 1, period)]
                 if not self._are_connected(self._places(steps, edges)):
@@ -173,14 +180,17 @@ class Iterations:
     def _places(self, steps: list[Step], edges: list[int]) -> tuple[int, ...]:
         """Return the first operation from each of these steps on; what prepares its data is part of
         an iteration."""
-        ends = len(self.operations.all)
-        found = []
-        for k in edges:
-            at = steps[k].at if k < len(steps) else ends
-            while at - 1 in self.sameness.prepared:
-                at -= 1
-            found.append(at)
-        return tuple(found)
+        begin = self._begin
+        return tuple(begin[steps[k].at if k < len(steps) else -1] for k in edges)
+
+    @cached_property
+    def _begin(self) -> list[int]:
+        """For each operation, and for what is behind the last one, where that begins which prepares
+        its data."""
+        found: list[int] = []
+        for at in range(len(self.operations.all) + 1):
+            found.append(found[-1] if at - 1 in self.sameness.prepared else at)
+        return found
 
     def _are_connected(self, places: tuple[int, ...]) -> bool:
         """Say whether a gradient can go into an iteration from another, or from what follows: where
@@ -202,12 +212,30 @@ class Iterations:
     def _leaving(self, places: tuple[int, ...]) -> Iterator[tuple[int, int, int, int | None]]:
         """Go through the operations of iterations to which a gradient can come from outside: one,
         its iteration, the operation that uses it, and the iteration of that, None behind all."""
-        users, tracked = self.operations.users, self.operations.tracked
         for k, (first, end) in enumerate(pairwise(places)):
-            for at in range(first, end):
-                for user in users[at] if tracked[at] else ():
-                    if not first <= user < end and self._goes_back(at, user):
+            for at in self._used_behind[end]:
+                for user in self._takers[at] if at >= first else ():
+                    if user >= end:
                         yield at, k, user, _iteration_of(user, places)
+
+    @cached_property
+    def _takers(self) -> list[list[int]]:
+        """Of each operation those that take its value, and through which a gradient can come back
+        to it, in their order."""
+        users, tracked = self.operations.users, self.operations.tracked
+        return [
+            sorted({user for user in users[at] if self._goes_back(at, user)}) if is_tracked else []
+            for at, is_tracked in enumerate(tracked)
+        ]
+
+    @cached_property
+    def _used_behind(self) -> list[tuple[int, ...]]:
+        """For each place the operations before it to which a gradient can come from one behind."""
+        found: list[tuple[int, ...]] = [()]
+        for place in range(1, len(self._takers) + 1):
+            known = (*found[-1], place - 1)
+            found.append(tuple(at for at in known if self._takers[at][-1:] >= [place]))
+        return found
 
     def _goes_back(self, maker: int, user: int) -> bool:
         """Say whether an operation took a value through which a gradient can go back."""

@@ -140,13 +140,15 @@ def _computed(node: Any, file: str) -> float | None:
 
 
 def operands_written(code: str) -> Operands | None:
-    """Return the two names that a line of code compares, multiplies or hands to one call; None
-    where it does so with none, or with several pairs.
+    """Return the two names or calls that a line of code compares, multiplies or hands to one call;
+    None where it does so with none, or with several pairs.
 
     >>> operands_written("loss = self.criterion(pred, batch['y'])")
     Operands(one='pred', other="batch['y']", callee='criterion')
     >>> operands_written("err = ((pred - y) ** 2).mean()")
     Operands(one='pred', other='y', callee='')
+    >>> operands_written("loss = criterion(model(x), y)")
+    Operands(one='model(x)', other='y', callee='criterion')
     >>> operands_written("loss = criterion(model(x), y) + penalty(w, v)")
     """
     try:
@@ -157,7 +159,7 @@ def operands_written(code: str) -> Operands | None:
     if len(nodes) != 1:
         return None
     node, pair = nodes[0]
-    one, other = map(dotted, pair)
+    one, other = (ast.unparse(n) if isinstance(n, ast.Call) else dotted(n) for n in pair)
     callee = callee_of(node.func) or "" if isinstance(node, ast.Call) else ""
     return Operands(one, other, callee) if one and other else None
 

@@ -2172,7 +2172,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "carried_between_itself"): Answer(
         verdict="{name} carries the graph of an earlier call into {second}, and {first} freed it.",
         why="{node} gave up what it had saved in {first}; {keeper} had kept its result.",
-        mend="{anew} right below {keeper}: the next call starts from the value only.",
+        mend="{anew} right above {keeper}: that call starts from the value only.",
     ),
     (Cause.SECOND_BACKWARD, "dropped"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward: the result of detach() was dropped.",
@@ -2267,6 +2267,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name:begin} is not in the graph of {root}.",
         why="the path from {root} back to {name} was cut there: {reason}.",
         mend="{mends:sentences}",
+    ),
+    (Cause.UNUSED_INPUT, "made_there"): Answer(
+        verdict="{code} is a new tensor, made in this call: {root} was computed from {name}, and not from it.",
+        why="a gradient is asked for by a tensor itself; {code} is none of those that {root} was computed from.",
+        mend="{name} in the place of {code}: its gradient is what comes back.",
     ),
     (Cause.UNUSED_INPUT, "one_node"): Answer(
         verdict="{name:begin} and what {root} was computed from are results of one node, {node}: no gradient goes from one to the other.",
@@ -2913,12 +2918,12 @@ SILENT: dict[tuple[Cause, str], Answer] = {
     (Cause.GRAPH_KEPT, "sum"): Answer(
         verdict="{it} keeps the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",
         why="it was added up from tensors that have a grad_fn, so every iteration's graph hangs on it.",
-        mend="add loss.item(), or loss.detach().",
+        mend="add {value}.item(), or {value}.detach().",
     ),
     (Cause.GRAPH_KEPT, "list"): Answer(
         verdict="{results} results of {code} are alive, each with the graph of its iteration, and more with every one.",
         why="something still refers to each of them, as a list does after append(loss).",
-        mend="append(loss.item()), or loss.detach().",
+        mend="append({value}.item()), or {value}.detach().",
     ),
     (Cause.GRAPH_KEPT, "statistic"): Answer(
         verdict="{names} {n:keeps|keep} the graphs of {iterations} iterations alive: {kept} nodes, and more with every one.",

@@ -2488,6 +2488,88 @@ for _ in range(5):
     ("loss.detach()", "total += loss", "total += loss.detach()"),
 )
 fix(
+    "graph_kept/statistic",
+    "net",
+    "net.mean.grad_fn is None",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.mean = nn.Linear(2, 1), torch.zeros(1)
+    def forward(self, x):
+        out = self.linear(x)
+        self.mean = 0.9 * self.mean + 0.1 * out.mean(0)
+        return out
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(5):
+    loss = net(torch.ones(4, 2)).pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "with torch.no_grad(): around self.mean = 0.9 * self.mean",
+        "        self.mean = 0.9",
+        "        with torch.no_grad(): self.mean = 0.9",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_between",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.hidden = nn.RNN(3, 4), None
+    def forward(self, x):
+        out, hidden = self.rnn(x, self.hidden)
+        self.hidden = hidden
+        return out[-1]
+net = Net()
+x = torch.randn(5, 2, 3)
+first = net(x).pow(2).mean()
+first.backward()
+second = net(x).mean()
+second.backward()
+""",
+    (
+        "self.hidden = hidden.detach() in the place of self.hidden = hidden",
+        "self.hidden = hidden\n",
+        "self.hidden = hidden.detach()\n",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_between_itself",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = nn.RNNCell(3, 4), torch.zeros(2, 4)
+    def forward(self, x):
+        self.h = self.cell(x, self.h)
+        return 2 * self.h
+net = Net()
+first = net(torch.randn(2, 3)).pow(2).mean()
+first.backward()
+second = net(torch.randn(2, 3)).mean()
+second.backward()
+""",
+    (
+        "self.h = self.h.detach() right above self.h = self.cell(x, self.h)",
+        "        self.h = self.cell(x, self.h)\n",
+        "        self.h = self.h.detach()\n        self.h = self.cell(x, self.h)\n",
+    ),
+)
+fix_of_error(
+    "unused_input/made_there",
+    """
+x = torch.ones(3, requires_grad=True)
+y = (x * 2).sum()
+torch.autograd.grad(y, -x)
+""",
+    ("x in the place of -x", "(y, -x)", "(y, x)"),
+)
+fix(
     "changed_before_read/argument",
     "net, block",
     "kept[0].equal(kept[1])",

@@ -154,7 +154,8 @@ class Forward:
         if written is not None:
             there = [written.one, written.other]
             # what a library calls in that line may be given something else
-            is_direct = written.callee in ("", plain_name(call.function))
+            module = (call.module or "").rpartition(".")[2]  # which is called in that line itself
+            is_direct = written.callee in ("", plain_name(call.function), module)
             is_met = any(a == b for a, b in zip(there, known, strict=True))
             names = there if is_direct or is_met else names
         return dict(zip(call.inputs, map(Code, names), strict=True))

@@ -147,16 +147,22 @@ class Many:
             have = f"{len(trains) - turns:,}"
             return say("entry.in_turn", have=have, n=total, turns=turns, frozen=self.frozen)
         zeros = sum(e.form in RIGHT_ZEROS for _, e in trains)
-        frozen = sum(e.form == "frozen_in_turns" for _, e in trains)
         n = len(trains)
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
-        if frozen:
-            zeros = sum(e.form == "frozen_in_turns" and a.grad == "zero" for a, e in trains)
-            key = "entry.frozen_by_turns_zeros" if zeros else "entry.frozen_by_turns"
-            more = {"zeros": zeros} if zeros else {}
-            return say(key, n=total, count=n, frozen=frozen, others=self.frozen, **more)
-        return say("entry.all_have", n=total, count=n, frozen=self.frozen)
+        return self._by_turns(trains) or say("entry.all_have", n=total, count=n, frozen=self.frozen)
+
+    def _by_turns(self, trains: Told) -> str:
+        """Say how many have their gradient of which some are switched off by now, until it is their
+        turn; "" where none is."""
+        off = [asked for asked, found in trains if found.form == "frozen_in_turns"]
+        if not off:
+            return ""
+        n, zeros = f"{len(trains):,}", sum(asked.grad == "zero" for asked in off)
+        fields = {"n": n, "count": len(trains), "frozen": len(off), "others": self.frozen}
+        if zeros:
+            return say("entry.frozen_by_turns_zeros", zeros=zeros, **fields)
+        return say("entry.frozen_by_turns", **fields)
 
     def gravest(self) -> Explanation:
         """Tell of the gravest fault, and how many share it."""

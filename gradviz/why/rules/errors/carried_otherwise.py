@@ -85,21 +85,19 @@ def _is_inside(node: Any, loop: Any) -> bool:
 def carried_in_an_attribute(failure: Failure) -> Explanation | None:
     """Tell of what a call left in an attribute, and the same line read again for another loss,
     whose backward stands in another line than the one that freed it: the state of a cell."""
-    if failure.freed is None or failure.call is None or failure.run is None:
+    if failure.freed is None or failure.call is None:
         return None
     node, earlier = failure.freed
     first, maker = failure.graph.call[earlier.call_id], failure.maker(node)
-    if maker is None or maker.id > first.id or failure.in_a_loop(first, failure.call):
+    if maker is None or failure.in_a_loop(first, failure.call):
         return None
-    reader = _reads_again(failure, maker, first)
-    kept = None if reader is None else _keeping(maker)
+    reader, kept = _reads_again(failure, maker, first), _keeping(maker)
     if reader is None or kept is None:
         return None
     keeper, name, value = kept
     carried = [i for i in reader.inputs if failure.facts.maker.get(i) is maker]
-    detached = failure.detaching(value) or (
-        each_of(value) if len(carried) > 1 else f"{value}.detach()"
-    )
+    several = each_of(value) if len(carried) > 1 else f"{value}.detach()"
+    detached = failure.detaching(value) or several
     return failure.answer(
         Cause.SECOND_BACKWARD,
         "carried_between" if value != name else "carried_between_itself",
@@ -117,8 +115,10 @@ def carried_in_an_attribute(failure: Failure) -> Explanation | None:
 
 
 def _reads_again(failure: Failure, maker: Call, first: Call) -> Call | None:
-    """Return the call of the maker's own line that reads what it made, after an earlier backward and
-    on the way of the one that raised."""
+    """Return the call of the maker's own line that reads what it made, after an earlier backward
+    and on the way of the one that raised; None where it was made after that itself."""
+    if maker.id > first.id:
+        return None
     met = failure.facts.reachable(failure.run.roots if failure.run else ())
     on_the_way = {failure.graph.node[n].call_id for n in met}
     after = failure.calls_between(first, failure.call) if failure.call else []

@@ -28,7 +28,8 @@ from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
-_COPIES = (
+# what gives a tensor of the same values
+COPIES = (
     "clone",
     "detach",
     "to",
@@ -39,10 +40,8 @@ _COPIES = (
     "reshape",
     "requires_grad_",
 )
-
-
 # what only takes a part of a tensor
-_PARTS = (
+PARTS = (
     *("__getitem__", "unbind", "chunk", "split", "narrow", "select", "index_select", "squeeze"),
     *("unsqueeze", "__iter__", "slice", "tensor_split"),
 )
@@ -303,7 +302,7 @@ def _whole_used(failure: Failure, tensor: Tensor) -> Tensor | None:
     between = failure.facts.ancestors([tensor.id]) - used
     known = [makers[i] for i in between if i in makers]
     whole = [i for m in known for i in m.inputs if i in used and inside[i].requires_grad]
-    is_taken = all(call.function in _PARTS for call in known)
+    is_taken = all(call.function in PARTS for call in known)
     return inside[whole[0]] if whole and is_taken else None
 
 
@@ -496,7 +495,7 @@ def original_of(failure: Failure, tensor: Tensor, used: set[int]) -> Tensor | No
     makers = failure.facts.maker
     for twin in twins(failure, tensor, used):
         between = behind - failure.facts.ancestors([twin.id])
-        copied = all(makers[i].function in _COPIES for i in between if i in makers)
+        copied = all(makers[i].function in COPIES for i in between if i in makers)
         if twin.id in behind and copied:
             return twin
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Set
@@ -14,11 +15,11 @@ from gradviz.graph.records import (
     Call,
     Tensor,
 )
-from gradviz.names.frames import frames
+from gradviz.names.frames import frames, keepers, list_of, whole_code
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 ITERATIONS = 3  # from here on a module's running value keeps more with every one
 
@@ -40,7 +41,46 @@ def sums_kept(asked: Silent) -> Iterator[Explanation]:
                 nodes=[node_id],
                 iterations=iterations,
                 kept=len(behind),
+                value=_added(maker),
             )
+
+
+def _added(maker: Call | None) -> Code:
+    """Return the code of what a statement adds to a running sum, so that a method can be called on
+    it; "loss" where that cannot be read."""
+    statement = _parsed(whole_code(maker) if maker else "")
+    value = None
+    if isinstance(statement, ast.AugAssign):
+        value = statement.value
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        value, target = statement.value.right, ast.unparse(statement.targets[0])
+        value = value if ast.unparse(statement.value.left) == target else None
+    return _callable_on(value)
+
+
+def _appended(maker: Call) -> Code:
+    """Return the code of what is added to a list of what a call made; "loss" where that cannot be
+    read."""
+    codes = [code for _, _, code in keepers(maker) if list_of(code)]
+    statement = _parsed(codes[0] if codes else "")
+    call = getattr(statement, "value", None)
+    return _callable_on(call.args[0] if isinstance(call, ast.Call) and call.args else None)
+
+
+def _parsed(code: str) -> Any:
+    """Return the syntax node of one statement; None of what is cut off."""
+    try:
+        return next(iter(ast.parse(code.strip()).body), None)
+    except SyntaxError:
+        return None
+
+
+def _callable_on(value: Any) -> Code:
+    """Return the code of an expression on which a method can be called."""
+    if value is None:
+        return Code("loss")
+    is_one = isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return Code(ast.unparse(value) if is_one else f"({ast.unparse(value)})")
 
 
 def one_after_another(asked: Silent, roots: Set[int]) -> int:
@@ -94,19 +134,19 @@ def lists_kept(asked: Silent) -> Iterator[Explanation]:
                 nodes=[roots[-1]],
                 results=len(found),
                 code=asked.words.code(maker),
+                value=_appended(maker),
             )
 
 
 def states_kept(asked: Silent) -> Explanation | None:
     """Tell of running values that modules keep, as a running mean, and to which each iteration adds
     what has a grad_fn: no backward runs through what they are made with, and nothing frees it."""
-    found = {}
-    for path, t in _kept_by_modules(asked):
-        node_id = t.gradient_edge.node_id if t.gradient_edge else None
-        behind = asked.facts.reachable([node_id]) if node_id is not None else set()
-        unread = behind - asked.facts.ran
-        if node_id in unread and _iterations_of(asked, unread) >= ITERATIONS:
-            found[path] = t, unread
+    behind = {path: (t, _unread_behind(asked, t)) for path, t in _kept_by_modules(asked)}
+    found = {
+        path: (t, unread)
+        for path, (t, unread) in behind.items()
+        if _iterations_of(asked, unread) >= ITERATIONS
+    }
     if not found:
         return None
     makers = [asked.facts.maker.get(t.id) for t, _ in found.values()]
@@ -122,8 +162,17 @@ def states_kept(asked: Silent) -> Explanation | None:
         n=len(found),
         iterations=_iterations_of(asked, kept),
         kept=len(kept),
-        lines=[asked.words.code(write) for write in writes.values()],
+        lines=[Code(whole_code(write)) for write in writes.values()],
     )
+
+
+def _unread_behind(asked: Silent, tensor: Tensor) -> set[int]:
+    """Return the nodes behind a result through which no backward ran; none where one ran through
+    its own."""
+    edge = tensor.gradient_edge
+    if edge is None or edge.node_id in asked.facts.ran:
+        return set()
+    return asked.facts.reachable([edge.node_id]) - asked.facts.ran
 
 
 def _kept_by_modules(asked: Silent) -> Iterator[tuple[str, Tensor]]:

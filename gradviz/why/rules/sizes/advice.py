@@ -126,7 +126,8 @@ def _number_divided_by(facts: Facts, call: Call) -> str:
         tree = ast.parse((call.source.code or "").strip() if call.source else "")
     except SyntaxError:
         return ""
-    divisors = [n.right for n in ast.walk(tree) if isinstance(getattr(n, "op", None), ast.Div)]
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp)]
+    divisors = [n.right for n in nodes if isinstance(n.op, ast.Div)]
     return Code(ast.unparse(divisors[0])) if len(divisors) == 1 else ""
 
 
