@@ -2048,6 +2048,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="{code} again after {step}, before this loss is computed from it.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_between_lines"): Answer(
+        verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
+        why="{reasons:sentences}",
+        mend="{lines:list} again after {step}, in this order, before this loss is computed from it.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped_between_freed"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",

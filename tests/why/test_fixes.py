@@ -2487,6 +2487,26 @@ for _ in range(5):
     ("loss.item()", "total += loss", "total += loss.item()"),
     ("loss.detach()", "total += loss", "total += loss.detach()"),
 )
+fix_of_error(
+    "modified_in_place/stepped_between_lines",
+    """
+actor, critic, x = nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1)), torch.randn(4, 3)
+opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+h = actor(x)
+values = critic(h)
+returns = values.cumsum(0)
+loss_critic = (values - returns.detach()).pow(2).mean()
+loss_critic.backward(retain_graph=True)
+opt.step()
+loss_actor = -returns.mean()
+loss_actor.backward()
+""",
+    (
+        "values = critic(h) and returns = values.cumsum(0) again after opt.step()",
+        "opt.step()\n",
+        "opt.step()\nvalues = critic(h)\nreturns = values.cumsum(0)\n",
+    ),
+)
 fix(
     "graph_kept/statistic",
     "net",

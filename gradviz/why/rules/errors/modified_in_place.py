@@ -117,6 +117,9 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
         form, made, added = over_by_its_name(failure, state, made, form)
         fields |= added
+        if form == "stepped_between":
+            lines = lines_with_weights(failure, step, update.node)
+            form = "stepped_between_lines" if len(lines) > 1 else form
     elif lines:
         form = _form_of_lines(failure, update)
         form = "stepped_lines_freed" if freed else form
@@ -131,7 +134,7 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
         form,
-        calls=[step, *([made] if made else lines)],
+        calls=[step, *(lines or ([made] if made else []))],
         also_at=[*update.writers, failure.maker(update.node)],
         tensors=[*update.saved, state],
         nodes=[update.node] if update.node else [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
@@ -36,7 +37,7 @@ def constant_summand(case: Case, found: Explanation) -> Explanation | None:
             return case.beside(found, say("account.hits_counted", place=place, **fields))
         if fixed := of_the_fixed(case, loss, part):
             return fixed
-        part = part._replace(cuts=_of_the_trained(case, part.cuts))
+        part = part._replace(cuts=_kept_nowhere(case, _of_the_trained(case, part.cuts)))
         first = part.cuts[0]
         trained = {t.id: words.name(t.id) for c in part.cuts for t in lost(case, c)}
         return case.answer(
@@ -61,6 +62,23 @@ def _of_the_trained(case: Case, cuts: list[Cut]) -> list[Cut]:
     teacher's or a target's are as they should be."""
     held = {*case.graph.held}
     return [c for c in cuts if held & {t.object_id for t in lost(case, c)}] or cuts
+
+
+def _kept_nowhere(case: Case, cuts: list[Cut]) -> list[Cut]:
+    """Return the cuts of values that are not written into what other calls write, too, where there
+    are some: what a memory keeps for later steps is kept without its graph."""
+    return [c for c in cuts if not any(map(len, _memories(case, c)))] or cuts
+
+
+def _memories(case: Case, cut: Cut) -> Iterator[set[int]]:
+    """Yield, of each tensor that the result of a cut is written into, the other calls that write
+    it."""
+    facts, tensor = case.facts, case.graph.tensor
+    reading = {c.id for c in facts.calls_reading.get(cut.output_id or -1, ())}
+    for event in facts.writes:
+        if event.call_id in reading:
+            into = tensor[event.after_id].object_id
+            yield {e.call_id for e in facts.writes_by_object.get(into, ())} - reading
 
 
 def _codes_of(case: Case, part: Constant) -> list[str]:
