@@ -4,9 +4,11 @@ number of them: what a round leaves over, or a step in the other branch. Knows n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from gradviz.graph.facts import grouped
+from gradviz.graph.facts import Facts, grouped
+from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.account.steps import Step, Steps, Used
@@ -33,6 +35,20 @@ def uneven_steps(steps: Steps) -> Iterator[Remark]:
             yield remark
 
 
+def _evaluated(facts: Facts, calls: Sequence[Call]) -> int:
+    """Count the backwards before which only modules in evaluation mode ran, since the call before
+    it; the first of these calls is a step. The mode of a criterion, which has no parameters, says
+    nothing."""
+    learning = {module.id for module in facts.graph.modules if module.parameters}
+    count = 0
+    for before, backward in pairwise(calls):
+        between = [c for c in facts.ordinary_calls if before.id < c.id < backward.id]
+        ran = {call for c in between if (call := facts.outermost_module_call(c)) is not None}
+        modes = {call.training for call in ran if call.module_id in learning}
+        count += modes == {False}
+    return count
+
+
 def _told(steps: Steps, row: list[Used], counts: Counter[int], usual: int) -> Remark | None:
     """Tell of the steps that used one leaf's gradient; None where these are of several lines, or
     of a loss that nothing scales."""
@@ -53,4 +69,9 @@ def _told(steps: Steps, row: list[Used], counts: Counter[int], usual: int) -> Re
         "scaled": steps.words.at(scale),
     }
     key = "uneven_alone" if usual == 1 else "uneven_rest"
+    before, most = max(pairwise(row), key=lambda two: len(two[1].added))
+    evaluated = _evaluated(steps.facts, [before.step, *(moment.call for moment in most.added)])
+    if evaluated == len(most.added) - usual:
+        key = "uneven_evaluated"
+        fields |= {"evaluated": evaluated, "backward": steps.words.at(most.added[0].call)}
     return Remark(Weight.WEIGHTY, key, fields, (last, scale), frozenset({row[-1].leaf}))
