@@ -71,7 +71,9 @@ def _told(steps: Steps, row: list[Used], counts: Counter[int], usual: int) -> Re
     key = "uneven_alone" if usual == 1 else "uneven_rest"
     before, most = max(pairwise(row), key=lambda two: len(two[1].added))
     evaluated = _evaluated(steps.facts, [before.step, *(moment.call for moment in most.added)])
+    backward = most.added[0].call
     if evaluated == len(most.added) - usual:
         key = "uneven_evaluated"
-        fields |= {"evaluated": evaluated, "backward": steps.words.at(most.added[0].call)}
-    return Remark(Weight.WEIGHTY, key, fields, (last, scale), frozenset({row[-1].leaf}))
+        fields |= {"evaluated": evaluated, "backward": steps.words.at(backward)}
+    calls = (last, backward if evaluated else scale)
+    return Remark(Weight.WEIGHTY, key, fields, calls, frozenset({row[-1].leaf}))
