@@ -35,8 +35,21 @@ def left_out(case: Case, found: Explanation) -> Explanation | None:
             continue
         left = {i: state for i, state in states.items() if i not in case.held_anywhere}
         if left:
-            return left_out_of(case, title, trained, left, len(trained.keys() & held.keys()))
+            n = len(trained.keys() & held.keys())
+            turned = _turned_off(case, module, paths)
+            every = {id(p): p for p in module.parameters() if id(p) in {**trained, **turned}}
+            return left_out_of(case, title, every, {**left, **turned}, n)
     return None
+
+
+def _turned_off(case: Case, module: Any, paths: Paths) -> dict[int, Tensor | None]:
+    """Return the states of the parameters of a module that are switched off by now, had a gradient
+    while they were on, and are in no optimizer, either, by identity."""
+    off = {id(p): p for p in module.parameters() if not p.requires_grad and p.is_leaf}
+    outside = {i: p for i, p in off.items() if i not in case.held_anywhere}
+    states = states_with_gradient(case, outside, paths)
+    sent_to = paths.facts.leaves_sent_to
+    return {i: state for i, state in states.items() if state and state.object_id in sent_to}
 
 
 def left_out_instead(case: Case, found: Explanation) -> Explanation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import STEPS, Did
 from gradviz.watch.identity import read
+from gradviz.why.evidence.switches import switches_off
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -40,11 +41,16 @@ def leftovers(asked: Silent) -> Iterator[Explanation]:
         yield asked.answer(
             Cause.LEFTOVER_GRAD_MOVES,
             "moved" if steps else "would_move",
-            calls=steps[-1:],
+            calls=[*switches_off(asked.facts, _objects(asked, ids)), *steps[-1:]],
             tensors=ids,
             weights=names,
             reason=reasons[0],
         )
+
+
+def _objects(asked: Silent, tensor_ids: Iterable[int]) -> set[int]:
+    """Return the objects of which these are states."""
+    return {asked.graph.tensor[i].object_id for i in tensor_ids}
 
 
 def reason_moved(asked: Silent, tensor: torch.Tensor, steps: list[Call]) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
-from gradviz.graph.training import line_of
 from gradviz.names.statements import caller, default_used
-from gradviz.why.rules.silent.freeze_without_effect import _FLAGS
+from gradviz.why.evidence.switches import switches_off
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
@@ -72,15 +71,7 @@ def _says_freeze(node: ast.Call) -> bool:
 
 def _switched_off(case: Case) -> list[Call]:
     """Return the calls that switched off the flags of what is asked about, one of each line."""
-    found = dict[Any, Call]()
-    recording, tensor = case.recording, case.graph.tensor
+    recording = case.recording
     live = [t for t in case.targets().values() if not t.requires_grad]
     states = [recording.find(t) for t in live] if recording is not None else []
-    frozen = {state.object_id for state in states if state is not None}
-    for event in case.facts.writes:
-        call, before = case.graph.call[event.call_id], tensor[event.before_id]
-        after = tensor[event.after_id]
-        off = call.function in _FLAGS and before.requires_grad and not after.requires_grad
-        if off and after.object_id in frozen:
-            found.setdefault(line_of(call), call)
-    return list(found.values())
+    return switches_off(case.facts, {state.object_id for state in states if state is not None})
