@@ -49,7 +49,7 @@ def symmetric(case: Case) -> Iterator[Remark]:
 def _even_dim(part: Any, weight: Any) -> int | None:
     """Return the dimension along which all of a weight is equal and not zero, and its gradient,
     too: 0 where all rows are, 1 for the columns; None where neither is."""
-    grad = weight.grad
+    grad = weight.grad if weight.is_leaf else None  # that of a result is asked for with a warning
     if grad is None or weight.dim() < 2 or isinstance(part, _LOOKED_UP):
         return None
     if not _begins_even(weight.detach()):

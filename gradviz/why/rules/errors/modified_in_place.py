@@ -116,10 +116,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     elif state is not None and made is not None:
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
         form, made, added = over_by_its_name(failure, state, made, form)
+        form, lines = _with_all_lines(failure, update, form)
         fields |= added
-        if form == "stepped_between":
-            lines = lines_with_weights(failure, step, update.node)
-            form = "stepped_between_lines" if len(lines) > 1 else form
     elif lines:
         form = _form_of_lines(failure, update)
         form = "stepped_lines_freed" if freed else form
@@ -134,7 +132,7 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
         form,
-        calls=[step, *(lines or ([made] if made else []))],
+        calls=[step, *(lines or filter(None, [made]))],
         also_at=[*update.writers, failure.maker(update.node)],
         tensors=[*update.saved, state],
         nodes=[update.node] if update.node else [],
@@ -142,6 +140,15 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         lines=[failure.code(line, LINE) for line in lines],
         **{**fields, **freed},
     )
+
+
+def _with_all_lines(failure: Failure, update: Update, form: str) -> tuple[str, list[Call]]:
+    """Return the form in which a state is told that several lines computed with the old weights,
+    and these lines; where one did, or it is told otherwise, the same form and none."""
+    if form != "stepped_between":
+        return form, []
+    lines = lines_with_weights(failure, update.step, update.node)
+    return ("stepped_between_lines", lines) if len(lines) > 1 else (form, [])
 
 
 def _state_fields(failure: Failure, state: Tensor, made: Call) -> dict[str, Any]:
