@@ -159,6 +159,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind13/healthy --check
 	$(PY) tests/why/real_trial.py real_blind14 --check
 	$(PY) tests/why/real_trial.py real_blind14/healthy --check
+	$(PY) tests/why/real_trial.py real_blind15 --check
+	$(PY) tests/why/real_trial.py real_blind15/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
