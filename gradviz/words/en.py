@@ -798,7 +798,7 @@ MEND = {
     # of a list of tensors of one number each
     "join_stacked": "torch.stack({parts}) in the place of {call}, which copies numbers: it joins the tensors themselves.",
     "join_catenated": "torch.cat({parts}) in the place of {call}, which copies numbers: it joins the tensors themselves.",
-    "number_taken": "add the tensor itself, without detach() and without item() or numpy().",
+    "number_taken": "add the tensor itself, computed in torch, without detach() and without item() or numpy().",
     # … by what its statement does with the number
     "number_argument": "{function}() takes {argument} as a plain number, and no gradient comes to that. Write {instead} in the place of that call: {value} as a tensor, without float(), item() or detach(), and no torch.tensor() around it.",
     "number_argument_after": "{function}() takes {argument} as a plain number, and no gradient comes to that. Write {first} above it, and {instead} in the place of that call: {value} as a tensor, without float(), item() or detach(), and no torch.tensor() around it.",
@@ -1356,6 +1356,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         ),
     ),
     # it would get a gradient, and none has come
+    (Cause.NO_BACKWARD_YET, "cleared_beside_steps"): Answer(
+        verdict="No step moved {it}: {code} took its gradient away each time, and {step}, which moved others, passed it over.",
+        why="an optimizer moves what it was given when it was made; what is put into a model after that is not among it.",
+        mend="make the optimizer after the last change of what the model holds, or hand {it} to it with add_param_group().",
+    ),
     (Cause.NO_BACKWARD_YET, "cleared"): Answer(
         verdict="{symptom}: it was cleared after the last backward.",
         why="backward had stored {stored:values}; this took it away.",
@@ -3517,6 +3522,8 @@ ACCOUNT = {
     "random_buffer": "{name} is a buffer of random numbers ({place}), and nothing moves it. If it is to learn: self.{attribute} = nn.Parameter(…) there.",
     "noise_not_seen": "{noise}, the target of {call}, is drawn at random ({place}), and {prediction} is not computed from it: no input tells of it, and the best that can be learnt is its mean. If that is the noise to be found: the same {noise} in what goes in.",
     "uneven_alone": "{step} used the gradient of one backward {times:once|## times}, and the sum of {more} {n:once|## times}, of a loss that is scaled as for a sum ({scaled}). If several are to add up before each step: it stands in the other branch, or under the wrong condition.",
+    "patterns_in_vain": "{parts:few} ({place}) {n:is|are} in no parameter's name (the first is called {first}): if {test} ({at}) is never true by {n:it|them}, and what {n:it was|they were} to freeze stays as it is. If that is to be frozen: the names as named_parameters() gives them.",
+    "flag_of_a_copy": "{code} sets the flag of a new tensor: {part} makes one, and nothing keeps it. {whole} stays frozen as a whole. If these rows are to learn: let {whole} require grad, and set the gradients of the others to 0 before each step; or keep these rows in a Parameter of their own.",
     "uneven_evaluated": "{step} used the gradients of {usual:one backward|# backwards} {times:once|## times}, and the sum of {more} {n:once|## times}: {evaluated} of these are of passes in evaluation mode, and nothing cleared them before the next step. If these are only to be looked at: {backward} only where a step follows.",
     "uneven_rest": "{step} used the sum of {usual} backwards {times:once|## times}, and of {more} {n:once|## times}: what a round leaves over goes into the first step of the next one, and after the last round into none. If it is to count: a step after each round, too.",
     "eval_freezes_nothing": "{name} ran in eval mode alone ({place}), which freezes nothing: steps move {n} of its {of} parameters. If it is to stay as it is: {name}.requires_grad_(False), and the optimizer without it.",
@@ -3713,6 +3720,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
         why="{model} runs inside {outer} and is none of its parts: parameters() does not look into plain lists and dicts.",
         mend="if {n:it is|they are} to learn: nn.ModuleList or ModuleDict, before the optimizer is made.",
+    ),
+    (Cause.NOT_MOVED, "step_in_no_call"): Answer(
+        verdict="No step moves {names}: {step} ({place}) stands in {function}(), which did not run.",
+        why="{optimizer} holds {names}; {backward} sends gradients there, which add up, and no step uses them.",
+        mend="call {function}() after {backward}.",
     ),
     (Cause.NOT_MOVED, "step_left_out"): Answer(
         verdict="{optimizer} is never stepped: it holds {names}, which {loss} sends gradients to, and the code clears these and has no {optimizer}.step().",

@@ -2508,6 +2508,35 @@ loss_actor.backward()
     ),
 )
 fix(
+    "no_backward_yet/cleared_beside_steps",
+    "net",
+    "not torch.equal(before, net[0].weight)",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+def train():
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    net[0] = nn.Linear(2, 2)
+    before = net[0].weight.detach().clone()
+    for _ in range(4):
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+        opt.step()
+        net.zero_grad()
+    return before
+before = train()
+""",
+    (
+        "make the optimizer after the last change",
+        "    opt = torch.optim.SGD(net.parameters(), lr=0.1)\n    net[0] = nn.Linear(2, 2)\n",
+        "    net[0] = nn.Linear(2, 2)\n    opt = torch.optim.SGD(net.parameters(), lr=0.1)\n",
+    ),
+    (
+        "add_param_group()",
+        "    net[0] = nn.Linear(2, 2)\n",
+        "    net[0] = nn.Linear(2, 2)\n    opt.add_param_group({'params': list(net[0].parameters())})\n",
+    ),
+)
+fix(
     "graph_kept/statistic",
     "net",
     "net.mean.grad_fn is None",
@@ -6471,6 +6500,7 @@ NOT_TRIED = {
     "gradient_shape/raised": "without a recording: tried with one",
     "second_backward/unseen": "without a recording: tried with one as second_backward/shared",
     "second_backward/twice": "tried as second_backward/shared, whose sentence has it too",
+    "not_moved/step_in_no_call": "of no named question: tried in silent_classes.toml",
     "second_backward/carried_unnamed": "tried as second_backward/carried_elsewhere",
     "unused_input/unseen": "without a recording: tried with one as unused_input/copied",
     "exploding/path": "advice about a design, tried as exploding/arriving",

@@ -27,6 +27,7 @@ from gradviz.why.account.eval_freezes_nothing import eval_freezes_nothing
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
+from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.froze_nothing import froze_nothing
 from gradviz.why.account.frozen_beside import frozen_beside
@@ -60,6 +61,7 @@ from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
+from gradviz.why.account.patterns_in_vain import patterns_in_vain
 from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.random_buffers import random_buffers
 from gradviz.why.account.rates import at_rate_zero, rates, settings
@@ -292,6 +294,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from random_buffers(case)
     yield from frozen_beside(case)
     yield from froze_nothing(case)
+    yield from patterns_in_vain(case)
+    yield from flags_of_copies(case)
     yield from kept_again(case)
     yield from states_dropped(case)
     yield from cells_without_state(case)

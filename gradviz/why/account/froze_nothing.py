@@ -52,11 +52,11 @@ def _test_of_a_name(node: Any) -> ast.expr | None:
         elif isinstance(outer, (ast.For, ast.While)) and loop is None:
             loop = outer
         inner, outer = outer, getattr(outer, "parent", None)
-    name = _name_given(loop) if isinstance(loop, ast.For) else ""
+    name = name_given(loop) if isinstance(loop, ast.For) else ""
     return tests[0] if name and len(tests) == 1 and name in _names_in(tests[0]) else None
 
 
-def _name_given(loop: ast.For) -> str:
+def name_given(loop: ast.For) -> str:
     """Return the variable that a loop over ``named_parameters()`` gives the names to."""
     is_named = isinstance(loop.iter, ast.Call) and callee_of(loop.iter.func) == "named_parameters"
     target = loop.target

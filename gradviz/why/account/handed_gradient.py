@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
-from gradviz.names.frames import frames
+from gradviz.names.frames import frames, whole_code
 from gradviz.names.position import callee_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.speech import Code
@@ -31,7 +31,8 @@ def handed_gradient(facts: Facts, words: Words) -> Iterator[Remark]:
             continue
         root, given = call.inputs[:2]
         objects = frozenset(leaf.object_id for leaf in facts.leaves_reached(root))
-        if tensor[given].object_id not in objects:
+        is_input = "inputs=" in whole_code(call)  # for which the gradient is asked
+        if tensor[given].object_id not in objects or is_input:
             continue
         fields = {
             "call": words.at(call),

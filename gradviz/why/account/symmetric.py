@@ -10,6 +10,7 @@ import torch
 from gradviz.names.statements import where_made
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.rules.many import pattern
+from gradviz.why.survey.trial import grad_of
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def symmetric(case: Case) -> Iterator[Remark]:
 def _even_dim(part: Any, weight: Any) -> int | None:
     """Return the dimension along which all of a weight is equal and not zero, and its gradient,
     too: 0 where all rows are, 1 for the columns; None where neither is."""
-    grad = weight.grad if weight.is_leaf else None  # that of a result is asked for with a warning
+    grad = grad_of(weight)
     if grad is None or weight.dim() < 2 or isinstance(part, _LOOKED_UP):
         return None
     if not _begins_even(weight.detach()):

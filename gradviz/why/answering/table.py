@@ -92,6 +92,7 @@ from gradviz.why.rules.training import (
     gradients_pile_up,
     hooks,
     left_by_another,
+    step_in_no_call,
 )
 from gradviz.why.rules.whole import (
     beside_training,
@@ -340,6 +341,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, STAYS, zero_learning_rate.stepped_at_zero, Case.nothing_wrong),
     Rule(AGAIN, STAYS, twice_held.twice_held, Case.nothing_wrong),
     Rule(AGAIN, STAYS, left_out.left_out, Case.nothing_wrong),
+    Rule(AGAIN, MISSING, left_out.left_out, left_out.is_cleared_of_none),
     Rule(AGAIN, SOME | STAYS, stepped_without.stepped_without, stepped_without.nothing_found),
     Rule(AGAIN, STAYS, in_no_module.in_no_module, Case.steps_recorded),
     Rule(AGAIN, MISSING | STAYS, moved_parameter.only_a_copy, moved_parameter.untrained_yet),
@@ -392,6 +394,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(SILENT, SOME, cleared_too_often.never_stepped),
     Rule(SILENT, STAYS, cleared_too_often.step_not_reached),
     Rule(SILENT, STAYS, cleared_too_often.step_left_out),
+    Rule(SILENT, STAYS, step_in_no_call.step_in_no_call),
     Rule(SILENT, SOME, gradients_pile_up.piled_up),
     Rule(SILENT, SOME, left_by_another.left_by_another),
     Rule(SILENT, SOME, gradients_pile_up.read_as_sums),

@@ -19,8 +19,8 @@ from gradviz.words.words import Words
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__"}
 
 
-# the end of a statement that takes the number of a tensor
-GIVES_NUMBER = re.compile(r"\.(detach\(\)|data)(\.cpu\(\))?\.(item|tolist|numpy)\(\)$")
+# what takes the numbers of a tensor in a statement, as for a function that computes with them
+GIVES_NUMBER = re.compile(r"\.(detach\(\)|data)(\.cpu\(\))?\.(item|tolist|numpy)\(\)")
 
 
 class Constant(NamedTuple):

@@ -145,10 +145,10 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
 def _with_all_lines(failure: Failure, update: Update, form: str) -> tuple[str, list[Call]]:
     """Return the form in which a state is told that several lines computed with the old weights,
     and these lines; where one did, or it is told otherwise, the same form and none."""
-    if form != "stepped_between":
-        return form, []
     lines = lines_with_weights(failure, update.step, update.node)
-    return ("stepped_between_lines", lines) if len(lines) > 1 else (form, [])
+    if form == "stepped_between" and len(lines) > 1:
+        return "stepped_between_lines", lines
+    return form, []
 
 
 def _state_fields(failure: Failure, state: Tensor, made: Call) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import several
 
+_SEVERAL = 3  # backwards, from which on steps pass a tensor over
+
 
 def cleared_unused(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that its .grad was cleared, and no step had used it."""
@@ -18,6 +20,15 @@ def cleared_unused(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     call, stored = cleared
     step = _step_of_others(gradients, call)
+    if step is None and (passing := _steps_passing(gradients, asked)):
+        return gradients.answer(
+            asked,
+            Cause.NO_BACKWARD_YET,
+            "cleared_beside_steps",
+            calls=[passing[-1], call],
+            code=gradients.words.at(call),
+            step=gradients.words.at(passing[-1]),
+        )
     return gradients.answer(
         asked,
         Cause.NO_BACKWARD_YET,
@@ -28,6 +39,18 @@ def cleared_unused(gradients: Gradients, asked: Asked) -> Explanation | None:
         step=gradients.words.code(step),
         place=gradients.words.where(step),
     )
+
+
+def _steps_passing(gradients: Gradients, asked: Asked) -> list[Call]:
+    """Return the steps that moved others, where several backwards had brought this a gradient and
+    none of these steps moved it: an optimizer was made without it."""
+    moments = gradients.training.moments
+    mine = moments.get(gradients.states(asked)[-1].object_id, ())
+    added = [m for m in mine if m.did is Did.ADDED]
+    if len(added) < _SEVERAL or any(m.did is Did.STEPPED for m in mine):
+        return []
+    calls = {m.call.id: m.call for row in moments.values() for m in row if m.did is Did.STEPPED}
+    return [call for i, call in sorted(calls.items()) if i > added[0].call.id]
 
 
 def _step_of_others(gradients: Gradients, cleared: Call) -> Call | None:

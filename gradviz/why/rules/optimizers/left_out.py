@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Source, Tensor
+from gradviz.graph.records import Source, Tensor, Wrote
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
@@ -50,6 +50,13 @@ def _turned_off(case: Case, module: Any, paths: Paths) -> dict[int, Tensor | Non
     states = states_with_gradient(case, outside, paths)
     sent_to = paths.facts.leaves_sent_to
     return {i: state for i, state in states.items() if state and state.object_id in sent_to}
+
+
+def is_cleared_of_none(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that a gradient was cleared unused, where steps ran: of what no
+    optimizer holds that is why no step used it."""
+    is_cleared = found.cause is Cause.NO_BACKWARD_YET and found.form == "cleared"
+    return is_cleared and case.recording is not None and bool(case.held_by_any)
 
 
 def left_out_instead(case: Case, found: Explanation) -> Explanation | None:
@@ -105,9 +112,18 @@ def _is_moved(case: Case, state: Tensor, paths: Paths) -> bool:
     begun = next(added, None)
     if begun is None:
         return True
-    around = ((e.call_id, paths.facts.around(e)[1]) for e in paths.facts.writes if not e.alias)
+    around = (
+        (e.call_id, paths.facts.around(e)[1])
+        for e in paths.facts.writes
+        if _is_of_numbers(e, paths)
+    )
     here = (i for i, after in around if after.storage_id == state.storage_id)
     return any(i > begun and i not in paths.facts.backward_calls for i in here)
+
+
+def _is_of_numbers(event: Wrote, paths: Paths) -> bool:
+    """Say whether a call wrote numbers, and not a .grad alone."""
+    return not event.alias and paths.facts.writes_memory(event)
 
 
 def states_with_gradient(

@@ -283,7 +283,7 @@ def step_left_out(asked: Silent) -> Explanation | None:
     for name, optimizer in optimizers.items():
         own = name.rpartition(".")[2]
         leaves = [i for p in held_by([optimizer]).values() if (i := asked.object_of(p)) is not None]
-        last = _sent_in_vain(asked, leaves)
+        last = sent_in_vain(asked, leaves)
         if not stepped or own in stepped or own not in clearing or last is None:
             continue
         return asked.answer(
@@ -311,7 +311,7 @@ def _stepped_in_code(asked: Silent, optimizers: Mapping[str, Any]) -> set[str]:
     return owners | {callee_of(a) or "" for call in stepping for a in call.args}
 
 
-def _sent_in_vain(asked: Silent, leaves: Sequence[int]) -> Call | None:
+def sent_in_vain(asked: Silent, leaves: Sequence[int]) -> Call | None:
     """Return the last of several backwards that sent gradients to some leaves, of which no step
     moved any: of one alone the rest may stand elsewhere."""
     every = [m for i in leaves for m in asked.training.moments.get(i, ())]

@@ -13,7 +13,7 @@ from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked
 from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
-from gradviz.why.evidence.handed_on import goes_on_as_it_is
+from gradviz.why.evidence.handed_on import goes_on_as_it_is, plain_name
 from gradviz.why.evidence.messages import asks_for_graph, cause_of, plain, read_error
 from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.failed_line import FailedLine
@@ -431,8 +431,8 @@ class Case(Losses):
         """Tell of gradients that are too small, too large, or not numbers; of zeros only why they
         are."""
         size = next(self.prove(Stage.SIZE, Symptom.SOME, self.sizes))
-        if _all_zeros(found):  # of a loss that is NaN the zeros are what was left of its gradient
-            return size if size.cause in (Cause.UNDERFLOW, Cause.NAN) else None
+        if _all_zeros(found):
+            return size if size.cause is Cause.UNDERFLOW or _is_by_zero(size) else None
         if size.form == "large" and found.odd:  # what is odd explains more than that it is large
             return found._replace(more=(size.verdict, *found.more))
         if size.form == "large" or size.cause not in (Cause.HEALTHY, Cause.NOT_KNOWN):
@@ -571,6 +571,12 @@ def _by_name(tensors: list[tuple[str, Any]]) -> dict[str, Any]:
         several = times[name] > 1
         named[say("entry.nth_of_name", name=name, n=seen[name]) if several else name] = tensor
     return named
+
+
+def _is_by_zero(size: Explanation) -> bool:
+    """Say whether a division made a loss NaN: zeros are what a mask leaves of its gradient."""
+    divided = any(plain_name(c.function) in not_finite.DIVISIONS for c in size.finding.calls)
+    return size.cause is Cause.NAN and divided
 
 
 def _all_zeros(found: Explanation) -> bool:

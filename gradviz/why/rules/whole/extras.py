@@ -281,8 +281,15 @@ class Extras:
     def is_added(self, first: Backward, second: Backward, leaf: Tensor) -> bool:
         """Say whether a leaf had the gradient of one backward when another brought one, and both
         were there until a step."""
+        if second.watched and leaf.object_id not in self.sent_to(second):
+            return False  # it was given other inputs=
         between = self.fate(first.call_id, leaf, second.call_id)
         return between is Fate.KEPT and self.fate(second.call_id, leaf) is not Fate.CLEARED
+
+    def sent_to(self, run: Backward) -> set[int]:
+        """Return the leaves in whose .grad a backward put something, by object id."""
+        leaves = (self.graph.node[n].leaf_id for n in run.ran)
+        return {self.graph.tensor[i].object_id for i in leaves if i is not None}
 
     def leads_through(self, loss: int, own: set[int], behind: Set[int]) -> bool:
         """Say whether a gradient comes to some leaves only through calls that use others."""
