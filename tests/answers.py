@@ -43,6 +43,7 @@ MENDS = {
     "bfloat16": r"bfloat16",
     "no backward": r"does not belong there",
     "checkpoint without reentrant": r"use_reentrant=False",
+    "call its step": r"^call \S+\(\) after ",
     "call it or leave it out": r"leave \S+ creation out",
     "leave it in until the step": r"leave that out for",
     "clear after the step": r"clear right after the step|zero_grad\(\) in each iteration|in each iteration, before",

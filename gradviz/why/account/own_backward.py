@@ -94,7 +94,7 @@ def _told(
         change = "not_reversed", {}
     elif _always_zeros(facts, run.call):
         change = "times_zero", {}
-    elif (loss := _loss_turned_whole(facts, run)) is not None:
+    elif _hands_on(forward[0]) and (loss := _loss_turned_whole(facts, run)) is not None:
         module = run.call.module
         inside = say("label.in_module", module=module) if module else ""
         change = "reverses_all", {"loss": words.name(loss.id), "inside": inside}
@@ -165,15 +165,18 @@ def _handed_on_unturned(
 ) -> ast.AST | None:
     """Return the statement that turns the sign in a backward, where the forward hands its input on,
     and the gradient was multiplied by a number above 0 all the same."""
-    arguments = [a.arg for a in forward.args.args]
-    value = getattr(_return_of(forward), "value", None)
-    while isinstance(value, ast.Call) and callee_of(value.func) in _HANDS_ON:
-        value = getattr(value.func, "value", None)
-    own = isinstance(value, ast.Name) and value.id in arguments
-    if not own or factor is None or factor <= 0:
+    if not _hands_on(forward) or factor is None or factor <= 0:
         return None
     signs = [node for function in backward for node in _signs(function)]
     return statement_or_head(signs[0]) if len(signs) == 1 else None
+
+
+def _hands_on(forward: ast.FunctionDef) -> bool:
+    """Say whether a forward returns what it is given, or the same values once more."""
+    value = getattr(_return_of(forward), "value", None)
+    while isinstance(value, ast.Call) and callee_of(value.func) in _HANDS_ON:
+        value = getattr(value.func, "value", None)
+    return isinstance(value, ast.Name) and value.id in [a.arg for a in forward.args.args]
 
 
 def _read_of_context(backward: list[ast.FunctionDef]) -> set[str]:

@@ -341,7 +341,6 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, STAYS, zero_learning_rate.stepped_at_zero, Case.nothing_wrong),
     Rule(AGAIN, STAYS, twice_held.twice_held, Case.nothing_wrong),
     Rule(AGAIN, STAYS, left_out.left_out, Case.nothing_wrong),
-    Rule(AGAIN, MISSING, left_out.left_out, left_out.is_cleared_of_none),
     Rule(AGAIN, SOME | STAYS, stepped_without.stepped_without, stepped_without.nothing_found),
     Rule(AGAIN, STAYS, in_no_module.in_no_module, Case.steps_recorded),
     Rule(AGAIN, MISSING | STAYS, moved_parameter.only_a_copy, moved_parameter.untrained_yet),

@@ -52,13 +52,6 @@ def _turned_off(case: Case, module: Any, paths: Paths) -> dict[int, Tensor | Non
     return {i: state for i, state in states.items() if state and state.object_id in sent_to}
 
 
-def is_cleared_of_none(case: Case, found: Explanation) -> bool:
-    """Say whether an answer is that a gradient was cleared unused, where steps ran: of what no
-    optimizer holds that is why no step used it."""
-    is_cleared = found.cause is Cause.NO_BACKWARD_YET and found.form == "cleared"
-    return is_cleared and case.recording is not None and bool(case.held_by_any)
-
-
 def left_out_instead(case: Case, found: Explanation) -> Explanation | None:
     """Tell so in the place of a parameter that no call used, where others of the same network got
     gradients that no step uses; that is told after it."""

@@ -122,8 +122,17 @@ def _gets_gradients(case: Case, object_id: int) -> bool:
 
 
 def _is_moved(case: Case, object_id: int) -> bool:
-    """Say whether a leaf was written with its gradient."""
-    return any(m.did is Did.STEPPED for m in case.training.moments.get(object_id, ()))
+    """Say whether a leaf was written with its gradient, or by the program once it had one, as from
+    the copies that an optimizer holds."""
+    moments = case.training.moments.get(object_id, ())
+    begun = next((m.call.id for m in moments if m.did is Did.ADDED), None)
+    facts, call = case.facts, case.graph.call
+    written = (e for e in facts.writes_by_object.get(object_id, ()) if facts.writes_memory(e))
+    return any(m.did is Did.STEPPED for m in moments) or any(
+        begun is not None and e.call_id > begun and not call[e.call_id].bookkeeping
+        for e in written
+        if not e.alias and e.call_id not in facts.backward_calls
+    )
 
 
 def _states(case: Case, left: set[int]) -> list[int]:

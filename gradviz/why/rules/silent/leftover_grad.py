@@ -29,7 +29,7 @@ def leftovers(asked: Silent) -> Iterator[Explanation]:
     for known_name, p in frozen_with_gradient(asked).values():
         steps_seen = stepped(asked, p)
         reason = reason_moved(asked, p, steps_seen)
-        if not reason or (not steps_seen and _is_left_alone(asked, p)):
+        if not reason or _is_by_turns(asked, p) or (not steps_seen and _is_left_alone(asked, p)):
             continue
         state = asked.recording.find(p) if asked.recording is not None else None
         reasons.append(reason)
@@ -97,6 +97,12 @@ def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
         if frozen and by_step and not event.alias:
             steps.append(call)
     return steps
+
+
+def _is_by_turns(asked: Silent, tensor: torch.Tensor) -> bool:
+    """Say whether the recorded code switches a weight on and off again, and nobody asked about
+    it: a step between these is that of its own gradient."""
+    return asked.bare and asked.facts.was_switched_on(asked.object_of(tensor))
 
 
 def _is_left_alone(asked: Silent, tensor: torch.Tensor) -> bool:

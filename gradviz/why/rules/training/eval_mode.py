@@ -108,7 +108,8 @@ def left_in_eval(asked: Silent) -> Explanation | None:
 
 def _left_since(asked: Silent, root: Module, runs: Mapping[int, Set[int]]) -> int | None:
     """Return which forward of a module is the first trained one in eval mode after the last in
-    train mode, counted from 1; None where there is none, or a loss is made of both modes."""
+    train mode, counted from 1; None where there is none, no step followed, or a loss is made of
+    both modes."""
     calls = [c for c in asked.graph.module_calls if c.module_id == root.id and not c.path]
     in_train = [at for at, c in enumerate(calls) if c.training]
     since = in_train[-1] + 1 if in_train else 0
@@ -116,7 +117,16 @@ def _left_since(asked: Silent, root: Module, runs: Mapping[int, Set[int]]) -> in
     if not in_both:
         return None
     later = ((at, runs.get(c.id, set())) for at, c in enumerate(calls[since:], since + 1))
-    return next((at for at, of in later if of and of.isdisjoint(in_both)), None)
+    used = _used_by_steps(asked, root)
+    return next((at for at, of in later if of & used and of.isdisjoint(in_both)), None)
+
+
+def _used_by_steps(asked: Silent, root: Module) -> set[int]:
+    """Return the backwards after which a step moved something of a module."""
+    every = (asked.training.moments.get(p.object_id or -1, ()) for p in root.parameters)
+    steps = [m.call.id for row in every for m in row if m.did is Did.STEPPED]
+    last = max(steps, default=-1)
+    return {b.run for b in asked.graph.backwards if b.call_id < last}
 
 
 def _is_switched_back(asked: Silent, root: Module) -> bool:
