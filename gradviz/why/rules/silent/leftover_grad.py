@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -100,9 +101,14 @@ def stepped(asked: Silent, tensor: torch.Tensor) -> list[Call]:
 
 
 def _is_by_turns(asked: Silent, tensor: torch.Tensor) -> bool:
-    """Say whether the recorded code switches a weight on and off again, and nobody asked about
-    it: a step between these is that of its own gradient."""
-    return asked.bare and asked.facts.was_switched_on(asked.object_of(tensor))
+    """Say whether the recorded code switches a weight on and off again, each step used what a
+    backward had brought since the one before, and nobody asked about it."""
+    object_id = asked.object_of(tensor)
+    if not asked.bare or object_id is None or not asked.facts.was_switched_on(object_id):
+        return False
+    row = (m.did for m in asked.training.moments.get(object_id, ()))
+    steps = [did for did in row if did in (Did.ADDED, Did.STEPPED)]
+    return all(one is Did.ADDED for one, then in pairwise(steps) if then is Did.STEPPED)
 
 
 def _is_left_alone(asked: Silent, tensor: torch.Tensor) -> bool:
