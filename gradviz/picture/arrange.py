@@ -35,7 +35,7 @@ def arranged(scene: Scene, like: Scene | None = None) -> Scene:
     arrows = _with_tags(scene, fans, merged, cards)
     for places in _first_reads(like, read_together):
         same = [scene.arrows[i] for i in places]
-        cards.append(_tag([fans[a.tail] for a in same], len(cards)))
+        cards.append(_tag([fans[i] for i in dict.fromkeys(a.tail for a in same)], len(cards)))
         arrows.append(_read_as_one(same, cards[-1].id))
         cards[-1] = cards[-1]._replace(absent=arrows[-1].absent)
     for places in cut_groups:
@@ -101,7 +101,8 @@ def _read_together(scene: Scene, fans: dict[int, Card]) -> list[list[int]]:
     for i, a in enumerate(scene.arrows):
         if a.tail in fans and a.kind not in ("cut", "of"):
             into.setdefault((a.head, a.to_frame), []).append(i)
-    return [places for places in into.values() if len(places) >= TOGETHER]
+    leaves = {head: {scene.arrows[i].tail for i in places} for head, places in into.items()}
+    return [places for head, places in into.items() if len(leaves[head]) >= TOGETHER]
 
 
 def _first_reads(scene: Scene, read_together: list[list[int]]) -> Iterator[list[int]]:
@@ -131,7 +132,8 @@ def _read_as_one(reads: list[Arrow], tail: int) -> Arrow:
     there = [a for a in reads if not a.absent] or reads[:1]
     strongest = max(there, key=lambda a: STRENGTH.index(a.kind))
     came = sum(a.kind in ("gradient", "zeros") for a in there)
-    label = say("card.gradients", n=came) if came > 1 else strongest.label
+    is_counted = came > 1 and strongest.kind != "raise"  # whose label says what happened
+    label = say("card.gradients", n=came) if is_counted else strongest.label
     return strongest._replace(tail=tail, label=label)
 
 

@@ -4,11 +4,10 @@ number of them: what a round leaves over, or a step in the other branch. Knows n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from gradviz.graph.facts import Facts, grouped
-from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.account.steps import Step, Steps, Used
@@ -35,14 +34,14 @@ def uneven_steps(steps: Steps) -> Iterator[Remark]:
             yield remark
 
 
-def _evaluated(facts: Facts, calls: Sequence[Call]) -> int:
-    """Count the backwards before which only modules in evaluation mode ran, since the call before
-    it; the first of these calls is a step. The mode of a criterion, which has no parameters, says
+def _evaluated(facts: Facts, before: Used, used: Used) -> int:
+    """Count the backwards that a step used before which only modules in evaluation mode ran, since
+    the one before or the step before. The mode of a criterion, which has no parameters, says
     nothing."""
     learning = {module.id for module in facts.graph.modules if module.parameters}
     count = 0
-    for before, backward in pairwise(calls):
-        between = [c for c in facts.ordinary_calls if before.id < c.id < backward.id]
+    for earlier, backward in pairwise([before.step, *(moment.call for moment in used.added)]):
+        between = [c for c in facts.ordinary_calls if earlier.id < c.id < backward.id]
         ran = {call for c in between if (call := facts.outermost_module_call(c)) is not None}
         modes = {call.training for call in ran if call.module_id in learning}
         count += modes == {False}
@@ -68,12 +67,10 @@ def _told(steps: Steps, row: list[Used], counts: Counter[int], usual: int) -> Re
         "n": sum(counts[n] for n in more),
         "scaled": steps.words.at(scale),
     }
-    key = "uneven_alone" if usual == 1 else "uneven_rest"
+    key, place = "uneven_alone" if usual == 1 else "uneven_rest", scale
     before, most = max(pairwise(row), key=lambda two: len(two[1].added))
-    evaluated = _evaluated(steps.facts, [before.step, *(moment.call for moment in most.added)])
-    backward = most.added[0].call
-    if evaluated == len(most.added) - usual:
-        key = "uneven_evaluated"
-        fields |= {"evaluated": evaluated, "backward": steps.words.at(backward)}
-    calls = (last, backward if evaluated else scale)
-    return Remark(Weight.WEIGHTY, key, fields, calls, frozenset({row[-1].leaf}))
+    beyond = len(most.added) - usual
+    if beyond > 0 and _evaluated(steps.facts, before, most) == beyond:
+        key, place = "uneven_evaluated", most.added[0].call
+        fields |= {"evaluated": beyond, "backward": steps.words.at(place)}
+    return Remark(Weight.WEIGHTY, key, fields, (last, place), frozenset({row[-1].leaf}))
