@@ -519,6 +519,14 @@ class Facts:
         """The states whose values the losses hold, cut or not, and the losses."""
         return frozenset(self.ancestors(self.losses))
 
+    @cached_property
+    def in_backwards(self) -> Set[int]:
+        """The same of the losses on which ``backward()`` was called; where it was called on none,
+        of what ``autograd.grad`` was given."""
+        calls = [self.graph.call[b.call_id] for b in self.graph.backwards if b.kind == "backward"]
+        roots = [i for call in calls for i in call.inputs[:1]]
+        return frozenset(self.ancestors(roots)) if roots else self.in_losses
+
     def goes_into(self, tensor_id: int) -> int:
         """Return which losses hold the values of a state, cut or not: those on which a backward
         was called, as bits in the order of ``graph.backwards``."""

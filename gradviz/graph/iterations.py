@@ -234,7 +234,7 @@ class Iterations:
         found: list[tuple[int, ...]] = [()]
         for place in range(1, len(self._takers) + 1):
             known = (*found[-1], place - 1)
-            found.append(tuple(at for at in known if self._takers[at][-1:] >= [place]))
+            found.append(tuple(at for at in known if max(self._takers[at], default=-1) >= place))
         return found
 
     def _goes_back(self, maker: int, user: int) -> bool:

@@ -18,8 +18,8 @@ from gradviz.graph.records import Accumulated, Call, Event, Tensor, Wrote
 # how optimizers write weights; nn.init does not
 STEPS = ("add", "sub", "mul", "lerp", "_foreach", "_fused", "addc")
 # what changes flags only
-_SETS_FLAG = ("requires_grad", "requires_grad_")
-_FLAGS = (*_SETS_FLAG, "detach_", "retain_grad")
+SETS_FLAG = ("requires_grad", "requires_grad_")
+_FLAGS = (*SETS_FLAG, "detach_", "retain_grad")
 CLEARS = ("zero_", "_foreach_zero_")
 _ZERO_WRITTEN = re.compile(r"\*= ?0(\.0*)?$|\b(fill_|mul_)\(0(\.0*)?\)$")
 LEFT = 3  # backwards that are remembered to have left a gradient
@@ -94,7 +94,7 @@ class Training:
         setting = (
             (e.call_id, self.graph.tensor[e.after_id])
             for e in self.facts.writes
-            if calls[e.call_id].function in _SETS_FLAG and not e.alias
+            if calls[e.call_id].function in SETS_FLAG and not e.alias
         )
         flags = ((t.object_id, (i, t.requires_grad is not False)) for i, t in setting)
         return grouped(flags)

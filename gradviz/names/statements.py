@@ -188,6 +188,13 @@ def loop_around(node: Any) -> ast.stmt | None:
     return None
 
 
+def stands_in(node: Any, block: Any) -> bool:
+    """Say whether a syntax node is another one, or stands in it."""
+    while node is not None and node is not block:
+        node = getattr(node, "parent", None)
+    return node is not None
+
+
 def makes_parameter(node: ast.expr) -> bool:
     """Say whether an expression is a call of ``nn.Parameter``.
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.training import line_of
+from gradviz.graph.training import SETS_FLAG, line_of
 from gradviz.names.frames import whole_code
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.evidence.switches import FLAGS
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -20,7 +19,7 @@ def flags_of_copies(case: Case) -> Iterator[Remark]:
     ``weight[rows].requires_grad = True`` does so for a new tensor."""
     facts, told = case.facts, set[object]()
     for call in case.graph.calls:
-        flagged = call.inputs[0] if call.function in FLAGS and call.inputs else None
+        flagged = call.inputs[0] if call.function in SETS_FLAG and call.inputs else None
         taking = None if flagged is None else facts.maker.get(flagged)
         if taking is None or taking.function != "__getitem__" or line_of(call) in told:
             continue

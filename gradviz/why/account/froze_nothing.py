@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gradviz.graph.training import SETS_FLAG
 from gradviz.names.position import callee_of
 from gradviz.names.statements import freezes, source_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.evidence.switches import FLAGS
 from gradviz.why.question.subjects import parameters_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def froze_nothing(case: Case) -> Iterator[Remark]:
     every = [p for module in case.known_modules for p in parameters_of(module)]
     if not every or not all(p.requires_grad for p in every):
         return
-    if any(call.function in FLAGS for call in case.graph.calls):
+    if any(call.function in SETS_FLAG for call in case.graph.calls):
         return
     names = [name for module in case.known_modules for name, _ in module.named_parameters()]
     for file, node in case.statements.nodes((ast.Assign, ast.Call)):

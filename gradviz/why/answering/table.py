@@ -153,7 +153,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, carried_over.carried_over, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.let_in, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.kept_from_before, of(Cause.SECOND_BACKWARD)),
-    Rule(ERROR, RAISED, carried_otherwise.carried_from_one_round, of(Cause.SECOND_BACKWARD)),
+    Rule(ERROR, RAISED, carried_otherwise.carried_from_one_iteration, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.made_once, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, carried_otherwise.carried_in_an_attribute, of(Cause.SECOND_BACKWARD)),
     Rule(ERROR, RAISED, second_backward.meant_for_one, of(Cause.SECOND_BACKWARD)),

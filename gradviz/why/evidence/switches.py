@@ -6,9 +6,7 @@ from collections.abc import Set
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
-from gradviz.graph.training import line_of
-
-FLAGS = ("requires_grad", "requires_grad_")  # an assignment, and the method
+from gradviz.graph.training import SETS_FLAG, line_of
 
 
 def switches_off(facts: Facts, objects: Set[int]) -> list[Call]:
@@ -18,7 +16,7 @@ def switches_off(facts: Facts, objects: Set[int]) -> list[Call]:
     for event in facts.writes:
         call = facts.graph.call[event.call_id]
         before, after = tensor[event.before_id], tensor[event.after_id]
-        off = call.function in FLAGS and before.requires_grad and not after.requires_grad
+        off = call.function in SETS_FLAG and before.requires_grad and not after.requires_grad
         if off and after.object_id in objects:
             found.setdefault(line_of(call), call)
     return [*found.values()]

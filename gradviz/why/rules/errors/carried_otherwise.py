@@ -1,10 +1,8 @@
-"""Backward a second time through one graph, as one round of a loop, or one call of a module, leaves
-it to the next: where the line that computed it did not run again in the same way, or the two
+"""Backward a second time through one graph, as one iteration of a loop, or one call of a module,
+leaves it to the next: where the line that computed it did not run again in the same way, or the two
 backwards stand in several lines. Plain data in and out, knows no torch."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause
@@ -17,7 +15,7 @@ from gradviz.names.frames import (
     value_kept,
     variables_of,
 )
-from gradviz.names.statements import Statements, loop_around
+from gradviz.names.statements import Statements, loop_around, stands_in
 from gradviz.why.rules.errors.carried_over import names_in_code
 from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, Failure
@@ -26,9 +24,9 @@ from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code
 
 
-def carried_from_one_round(failure: Failure) -> Explanation | None:
-    """Tell what one round of a loop computed in a line of its own, as under ``if step == 0``, and
-    the next one reads: the loop carries it over, though that line did not run again."""
+def carried_from_one_iteration(failure: Failure) -> Explanation | None:
+    """Tell what one iteration of a loop computed in a line of its own, as under ``if step == 0``,
+    and the next one reads: the loop carries it over, though that line did not run again."""
     found = of_an_earlier_iteration(failure)
     if found is None or failure.statements is None:
         return None
@@ -36,7 +34,7 @@ def carried_from_one_round(failure: Failure) -> Explanation | None:
     place = place_of_binding(failure, maker, first)
     if not _are_in_one_loop(failure.statements, place, failure.call):
         return None
-    names = _read_in_the_next_round(failure, place, first)
+    names = _read_in_the_next_iteration(failure, place, first)
     if not names:
         return None
     return failure.answer(
@@ -58,12 +56,10 @@ def _are_in_one_loop(statements: Statements, place: Call, backward: Call | None)
     """Say whether a statement stands in the innermost loop around a backward."""
     one, other = statements.node_at(place.source), statements.node_at(backward and backward.source)
     loop = None if other is None else loop_around(other[1])
-    if one is None or loop is None:
-        return False
-    return _is_inside(one[1], loop)
+    return one is not None and loop is not None and stands_in(one[1], loop)
 
 
-def _read_in_the_next_round(failure: Failure, place: Call, first: Call) -> list[str]:
+def _read_in_the_next_iteration(failure: Failure, place: Call, first: Call) -> list[str]:
     """Return what a statement binds and others of the scope of the backward read after an earlier
     one, and bind anew: what none binds anew is computed once, and kept."""
     if failure.call is None:
@@ -73,13 +69,6 @@ def _read_in_the_next_round(failure: Failure, place: Call, first: Call) -> list[
     here = [frame for call in after for frame in frames(call) if variables_of(frame) in scopes]
     bound, read = ({n for f in here for n in names_in(f.code)[k]} for k in (0, 1))
     return [name for name in names_in_code(place)[0] if name in bound & read]
-
-
-def _is_inside(node: Any, loop: Any) -> bool:
-    """Say whether a syntax node stands in another one."""
-    while node is not None and node is not loop:
-        node = getattr(node, "parent", None)
-    return node is loop
 
 
 def carried_in_an_attribute(failure: Failure) -> Explanation | None:

@@ -11,7 +11,7 @@ from gradviz.graph.records import Call, Source, Tensor
 from gradviz.names.bindings import bindings, parameters_of, scope_of
 from gradviz.names.frames import frames, names_in
 from gradviz.names.position import callee_of, dotted
-from gradviz.names.statements import source_of
+from gradviz.names.statements import source_of, stands_in
 from gradviz.why.rules.errors.failure import Failure, call_at
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -190,11 +190,11 @@ def _outermost(failure: Failure, node: Any, moved: Any) -> Any:
     statement that is to run with it would not."""
     scope, running = scope_of(node), _statements_running(failure)
     while node.parent is not scope and not (
-        isinstance(node.parent, _LOOPS) and any(_is_in(one, node.parent) for one in running)
+        isinstance(node.parent, _LOOPS) and any(stands_in(one, node.parent) for one in running)
     ):
         node = node.parent
     is_beside = scope is scope_of(moved)
-    is_in_loop = isinstance(node.parent, _LOOPS) and not _is_in(moved, node.parent)
+    is_in_loop = isinstance(node.parent, _LOOPS) and not stands_in(moved, node.parent)
     return None if is_beside and not is_in_loop else node
 
 
@@ -202,13 +202,6 @@ def _statements_running(failure: Failure) -> list[Any]:
     """Return the statements under which the call ran that raised."""
     around = frames(failure.call) if failure.call is not None else ()
     return [_node(failure, call_at(Source(f.file, f.line, None))) for f in around]
-
-
-def _is_in(node: Any, block: Any) -> bool:
-    """Say whether a statement stands in another one."""
-    while node is not None and node is not block:
-        node = getattr(node, "parent", None)
-    return node is not None
 
 
 def _reads_the_same(node: Any, reader: Any) -> bool:

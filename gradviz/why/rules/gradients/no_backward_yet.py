@@ -49,8 +49,7 @@ def _steps_passing(gradients: Gradients, asked: Asked) -> list[Call]:
     added = [m for m in mine if m.did is Did.ADDED]
     if len(added) < _SEVERAL or any(m.did is Did.STEPPED for m in mine):
         return []
-    calls = {m.call.id: m.call for row in moments.values() for m in row if m.did is Did.STEPPED}
-    return [call for i, call in sorted(calls.items()) if i > added[0].call.id]
+    return _steps_after(gradients, added[0].call)
 
 
 def _step_of_others(gradients: Gradients, cleared: Call) -> Call | None:
@@ -58,9 +57,14 @@ def _step_of_others(gradients: Gradients, cleared: Call) -> Call | None:
     others."""
     if cleared.function != "grad" or cleared.bookkeeping:
         return None
+    return next(iter(_steps_after(gradients, cleared)), None)
+
+
+def _steps_after(gradients: Gradients, earlier: Call) -> list[Call]:
+    """Return the steps that moved anything after a call, in their order."""
     every = (m for row in gradients.training.moments.values() for m in row)
-    steps = [m.call for m in every if m.did is Did.STEPPED and m.call.id > cleared.id]
-    return min(steps, key=lambda call: call.id, default=None)
+    calls = {m.call.id: m.call for m in every if m.did is Did.STEPPED}
+    return [call for i, call in sorted(calls.items()) if i > earlier.id]
 
 
 def given_back(gradients: Gradients, asked: Asked) -> Explanation | None:

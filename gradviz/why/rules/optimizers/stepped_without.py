@@ -3,11 +3,13 @@ where the optimizers and the models are gone, or are known to objects of the pro
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Graph, Module
+from gradviz.graph.records import Call, Graph, Module
 from gradviz.graph.training import Did
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
@@ -125,14 +127,20 @@ def _is_moved(case: Case, object_id: int) -> bool:
     """Say whether a leaf was written with its gradient, or by the program once it had one, as from
     the copies that an optimizer holds."""
     moments = case.training.moments.get(object_id, ())
-    begun = next((m.call.id for m in moments if m.did is Did.ADDED), None)
-    facts, call = case.facts, case.graph.call
-    written = (e for e in facts.writes_by_object.get(object_id, ()) if facts.writes_memory(e))
-    return any(m.did is Did.STEPPED for m in moments) or any(
-        begun is not None and e.call_id > begun and not call[e.call_id].bookkeeping
-        for e in written
-        if not e.alias and e.call_id not in facts.backward_calls
-    )
+    if any(m.did is Did.STEPPED for m in moments):
+        return True
+    begun = min((m.call.id for m in moments if m.did is Did.ADDED), default=math.inf)
+    return any(call.id > begun for call in _writing(case, object_id))
+
+
+def _writing(case: Case, object_id: int) -> Iterator[Call]:
+    """Yield the calls of the program's own that wrote the numbers of a leaf."""
+    facts = case.facts
+    for event in facts.writes_by_object.get(object_id, ()):
+        call = case.graph.call[event.call_id]
+        is_own = not call.bookkeeping and call.id not in facts.backward_calls
+        if is_own and not event.alias and facts.writes_memory(event):
+            yield call
 
 
 def _states(case: Case, left: set[int]) -> list[int]:

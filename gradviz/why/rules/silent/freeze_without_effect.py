@@ -18,10 +18,9 @@ from gradviz.graph.effects import DETACHED
 from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
-from gradviz.graph.training import line_of
+from gradviz.graph.training import SETS_FLAG, line_of
 from gradviz.names.statements import code_of_function, source_of
 from gradviz.watch.identity import read
-from gradviz.why.evidence.switches import FLAGS
 from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent, lines_once
@@ -115,7 +114,7 @@ def _is_switch(attribute: str, value: Any, names: tuple[str, ...]) -> bool:
     """Say whether an attribute looks like a switch of gradients."""
     if not isinstance(value, bool):
         return False
-    return attribute in (*names, *OTHERS) or (attribute not in FLAGS and _is_alike(attribute))
+    return attribute in (*names, *OTHERS) or (attribute not in SETS_FLAG and _is_alike(attribute))
 
 
 @cache
@@ -136,7 +135,7 @@ def _is_read(asked: Silent, attribute: str) -> bool:
 def _where_set(asked: Silent, switch: Switch) -> list[Source] | None:
     """Return where an attribute was set, if only one line can have done it; none where that is not
     known. None: it is a module's own, which its class sets and may read."""
-    flagged = {line_of(c) for c in asked.graph.calls if c.function in FLAGS}
+    flagged = {line_of(c) for c in asked.graph.calls if c.function in SETS_FLAG}
     places, of_itself = list[Source](), False
     for place, node in asked.statements.sets(switch.attribute):
         is_own = any(isinstance(t, ast.Attribute) and _is_self(t.value) for t in node.targets)
@@ -188,7 +187,7 @@ def _detached_from(asked: Silent, call: Call) -> int | None:
     twin = tensor[call.outputs[0]]
     leaf = facts.latest_state[tensor[call.inputs[0]].object_id]
     readers = facts.readers.get(twin.object_id, ())
-    used = any(c.function not in FLAGS and not _is_of_flag_alone(facts, c) for c in readers)
+    used = any(c.function not in SETS_FLAG and not _is_of_flag_alone(facts, c) for c in readers)
     # "w.data (line 3)" is what the call itself says, and no variable
     is_kept = bool(twin.name) and not twin.code_name.endswith(f".{call.function}")
     used = used or is_kept or twin.object_id in facts.writes_by_object
@@ -204,7 +203,7 @@ def _is_of_flag_alone(facts: Facts, call: Call) -> bool:
     part = facts.graph.tensor[call.outputs[0]]
     readers = facts.readers.get(part.object_id, ())
     kept = bool(part.name) or part.object_id in facts.writes_by_object
-    return not kept and all(c.function in FLAGS for c in readers)
+    return not kept and all(c.function in SETS_FLAG for c in readers)
 
 
 def _flag_lines(asked: Silent) -> dict[Any, Source]:
@@ -303,7 +302,7 @@ def _owners(asked: Silent) -> Iterator[Owner]:
 
 def _is_used(facts: Facts, leaf: int) -> bool:
     """Say whether a recorded call did more with a leaf than to set its flag."""
-    return any(c.function not in FLAGS for c in facts.readers.get(leaf, ()))
+    return any(c.function not in SETS_FLAG for c in facts.readers.get(leaf, ()))
 
 
 # --- a freeze that was undone ---------------------------------------------------------------------
@@ -339,7 +338,7 @@ def _switched(asked: Silent) -> Mapping[int, list[tuple[Call, bool]]]:
     found = dict[int, list[tuple[Call, bool]]]()
     for event in asked.facts.writes:
         call, after = asked.graph.call[event.call_id], asked.graph.tensor[event.after_id]
-        if call.function in FLAGS and after.is_leaf and not event.alias:
+        if call.function in SETS_FLAG and after.is_leaf and not event.alias:
             found.setdefault(after.object_id, []).append((call, bool(after.requires_grad)))
     return found
 
@@ -353,7 +352,8 @@ def _set_again(asked: Silent, row: list[tuple[Call, bool]]) -> tuple[Call, Call]
     (off, _), (on, _) = row[-2:]
     leaf = asked.graph.tensor[on.inputs[0]].object_id
     used = any(
-        off.id < c.id < on.id and c.function not in FLAGS for c in asked.facts.readers.get(leaf, ())
+        off.id < c.id < on.id and c.function not in SETS_FLAG
+        for c in asked.facts.readers.get(leaf, ())
     )
     used = used or any(off.id < run.call_id < on.id for run in asked.graph.backwards)
     return (off, on) if not used and line_of(off) != line_of(on) else None

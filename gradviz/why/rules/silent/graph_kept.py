@@ -16,6 +16,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, keepers, list_of, whole_code
+from gradviz.why.code.rewritten import parsed
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
@@ -48,7 +49,7 @@ def sums_kept(asked: Silent) -> Iterator[Explanation]:
 def _added(maker: Call | None) -> Code:
     """Return the code of what a statement adds to a running sum, so that a method can be called on
     it; "loss" where that cannot be read."""
-    statement = _parsed(whole_code(maker) if maker else "")
+    statement = parsed(whole_code(maker) if maker else "")
     value = None
     if isinstance(statement, ast.AugAssign):
         value = statement.value
@@ -62,17 +63,9 @@ def _appended(maker: Call) -> Code:
     """Return the code of what is added to a list of what a call made; "loss" where that cannot be
     read."""
     codes = [code for _, _, code in keepers(maker) if list_of(code)]
-    statement = _parsed(codes[0] if codes else "")
+    statement = parsed(codes[0] if codes else "")
     call = getattr(statement, "value", None)
     return _callable_on(call.args[0] if isinstance(call, ast.Call) and call.args else None)
-
-
-def _parsed(code: str) -> Any:
-    """Return the syntax node of one statement; None of what is cut off."""
-    try:
-        return next(iter(ast.parse(code.strip()).body), None)
-    except SyntaxError:
-        return None
 
 
 def _callable_on(value: Any) -> Code:

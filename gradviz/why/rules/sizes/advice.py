@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
+from gradviz.names.frames import whole_code
 from gradviz.names.written import Number, arguments_written
+from gradviz.why.code.rewritten import parsed
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.measured import numbers
 from gradviz.words.speech import Code, say
@@ -122,12 +124,10 @@ def _number_divided_by(facts: Facts, call: Call) -> str:
     values = [numbers(facts.graph.tensor[i].values or "") for i in call.inputs]
     if len(values) != 1 or not values[0] or not all(map(math.isfinite, values[0])):
         return ""
-    try:
-        tree = ast.parse((call.source.code or "").strip() if call.source else "")
-    except SyntaxError:
-        return ""
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp)]
-    divisors = [n.right for n in nodes if isinstance(n.op, ast.Div)]
+    statement = parsed(whole_code(call))
+    nodes = [] if statement is None else [*ast.walk(statement)]
+    products = [n for n in nodes if isinstance(n, ast.BinOp)]
+    divisors = [n.right for n in products if isinstance(n.op, ast.Div)]
     return Code(ast.unparse(divisors[0])) if len(divisors) == 1 else ""
 
 

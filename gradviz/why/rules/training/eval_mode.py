@@ -123,8 +123,9 @@ def _left_since(asked: Silent, root: Module, runs: Mapping[int, Set[int]]) -> in
 
 def _used_by_steps(asked: Silent, root: Module) -> set[int]:
     """Return the backwards after which a step moved something of a module."""
-    every = (asked.training.moments.get(p.object_id or -1, ()) for p in root.parameters)
-    steps = [m.call.id for row in every for m in row if m.did is Did.STEPPED]
+    moments, own = asked.training.moments, {p.object_id for p in root.parameters}
+    rows = (row for leaf, row in moments.items() if leaf in own)
+    steps = [m.call.id for row in rows for m in row if m.did is Did.STEPPED]
     last = max(steps, default=-1)
     return {b.run for b in asked.graph.backwards if b.call_id < last}
 

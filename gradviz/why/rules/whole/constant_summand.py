@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
@@ -67,18 +66,16 @@ def _of_the_trained(case: Case, cuts: list[Cut]) -> list[Cut]:
 def _kept_nowhere(case: Case, cuts: list[Cut]) -> list[Cut]:
     """Return the cuts of values that are not written into what other calls write, too, where there
     are some: what a memory keeps for later steps is kept without its graph."""
-    return [c for c in cuts if not any(map(len, _memories(case, c)))] or cuts
+    return [c for c in cuts if not _is_remembered(case, c)] or cuts
 
 
-def _memories(case: Case, cut: Cut) -> Iterator[set[int]]:
-    """Yield, of each tensor that the result of a cut is written into, the other calls that write
-    it."""
+def _is_remembered(case: Case, cut: Cut) -> bool:
+    """Say whether the result of a cut is written into a tensor that other calls write, too."""
     facts, tensor = case.facts, case.graph.tensor
-    reading = {c.id for c in facts.calls_reading.get(cut.output_id or -1, ())}
-    for event in facts.writes:
-        if event.call_id in reading:
-            into = tensor[event.after_id].object_id
-            yield {e.call_id for e in facts.writes_by_object.get(into, ())} - reading
+    reading = () if cut.output_id is None else facts.calls_reading.get(cut.output_id, ())
+    writing = {call.id for call in reading}
+    into = {tensor[e.after_id].object_id for e in facts.writes if e.call_id in writing}
+    return any(e.call_id not in writing for i in into for e in facts.writes_by_object[i])
 
 
 def _codes_of(case: Case, part: Constant) -> list[str]:

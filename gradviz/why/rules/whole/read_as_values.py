@@ -129,10 +129,8 @@ def _cuts(case: Case) -> list[Cut]:
 def _cutting(case: Case) -> list[Cut]:
     """Return all the cuts on the way to a loss that somebody wrote, and that keep leaves off."""
     facts = case.facts
-    called = [b.call_id for b in case.graph.backwards if b.kind == "backward"]
-    roots = [i for call_id in called for i in case.graph.call[call_id].inputs[:1]]
     # what autograd.grad is asked of beside a training, as a normal at the end, is no loss
-    behind = facts.ancestors(roots) if roots else facts.in_losses
+    behind = facts.in_backwards
     cuts = [c for c in facts.real_cuts if c.output_id in behind and c.reason in LETTING_GO]
     cuts = [c for c in cuts if _is_written(case, c)]
     results = (c for c in cuts if not case.graph.tensor[c.input_id].is_leaf)  # a teacher's weights
