@@ -70,15 +70,15 @@ def _parts_looked_for(test: ast.If) -> list[Pattern]:
     gives, where all are written in the function."""
     call, loop = test.test, getattr(test, "parent", None)
     is_any = isinstance(call, ast.Call) and callee_of(call.func) == "any" and len(call.args) == 1
-    within = call.args[0] if is_any and isinstance(call, ast.Call) else None
-    if not isinstance(within, ast.GeneratorExp) or not isinstance(loop, ast.For):
+    within: Any = call.args[0] if is_any and isinstance(call, ast.Call) else None
+    name = name_given(loop) if isinstance(loop, ast.For) else ""
+    if not name or not isinstance(within, ast.GeneratorExp) or len(within.generators) != 1:
         return []
-    compared, given = within.elt, within.generators[0]
-    name = name_given(loop)
+    compared: Any = within.elt
     is_in = isinstance(compared, ast.Compare) and isinstance(compared.ops[0], ast.In)
-    if not is_in or not name or ast.unparse(compared.comparators[0]) != name:  # type: ignore[attr-defined]
+    if not is_in or ast.unparse(compared.comparators[0]) != name:
         return []
-    return _written(given.iter, scope_of(test)) if len(within.generators) == 1 else []
+    return _written(within.generators[0].iter, scope_of(test))
 
 
 def _written(listed: Any, scope: Any) -> list[Pattern]:
