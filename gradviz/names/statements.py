@@ -69,7 +69,7 @@ class Statements:
         """Yield every syntax node of a kind, or of several, with its file; none of the code of
         functions that did not run, nor of installed libraries."""
         for file in self.files:
-            yield from ((file, node) for node in _nodes(file, kind) if id(node) not in self._idle)
+            yield from ((file, node) for node in _nodes(file, kind) if self._may_run(node))
 
     @cached_property
     def _idle(self) -> set[int]:
@@ -172,11 +172,19 @@ class Statements:
 
     def calls(self, method: str) -> list[tuple[Source, ast.Call]]:
         """Return where a method of this name is called, with the call's node."""
+        return [(place, node) for place, node in self.calls_anywhere(method) if self._may_run(node)]
+
+    def calls_anywhere(self, method: str) -> list[tuple[Source, ast.Call]]:
+        """Return the same, in functions that did not run, too."""
         return [
             (source_of(file, node), node)
-            for file, node in self.nodes(ast.Call)
+            for file in self.files
+            for node in _nodes(file, ast.Call)
             if isinstance(node.func, ast.Attribute) and node.func.attr == method
         ]
+
+    def _may_run(self, node: ast.AST) -> bool:
+        return id(node) not in self._idle
 
 
 def loop_around(node: Any) -> ast.stmt | None:

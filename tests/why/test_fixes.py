@@ -2508,6 +2508,28 @@ loss_actor.backward()
     ),
 )
 fix(
+    "not_moved/step_in_no_call",
+    "g",
+    "not torch.equal(before, g.weight)",
+    """
+g, d = nn.Linear(2, 2), nn.Linear(2, 1)
+opt_g = torch.optim.SGD(g.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(d.parameters(), lr=0.1)
+def step_g():
+    opt_g.step()
+    opt_g.zero_grad()
+def step_d():
+    opt_d.step()
+    opt_d.zero_grad()
+before = g.weight.detach().clone()
+for _ in range(4):
+    loss = d(g(torch.ones(1, 2))).sum()
+    loss.backward()
+    step_d()
+""",
+    ("call step_g() after loss.backward()", "    step_d()", "    step_d(); step_g()"),
+)
+fix(
     "no_backward_yet/cleared_beside_steps",
     "net",
     "not torch.equal(before, net[0].weight)",
@@ -6500,7 +6522,6 @@ NOT_TRIED = {
     "gradient_shape/raised": "without a recording: tried with one",
     "second_backward/unseen": "without a recording: tried with one as second_backward/shared",
     "second_backward/twice": "tried as second_backward/shared, whose sentence has it too",
-    "not_moved/step_in_no_call": "of no named question: tried in silent_classes.toml",
     "second_backward/carried_unnamed": "tried as second_backward/carried_elsewhere",
     "unused_input/unseen": "without a recording: tried with one as unused_input/copied",
     "exploding/path": "advice about a design, tried as exploding/arriving",

@@ -49,7 +49,8 @@ def step_in_no_call(asked: Silent) -> Explanation | None:
 def _step_that_did_not_run(asked: Silent, own: str) -> tuple[Source, str] | None:
     """Return the one statement that steps what has a name, and the function in which it stands,
     where that did not run; None where it did, or several stand anywhere."""
-    steps = [(place, call) for place, call in asked.statements.calls("step") if _is_of(call, own)]
+    every = asked.statements.calls_anywhere("step")
+    steps = [(place, call) for place, call in every if _is_of(call, own)]
     scope = scope_of(steps[0][1]) if len(steps) == 1 else None
     if not isinstance(scope, ast.FunctionDef) or asked.statements.functions_called(scope.name):
         return None
