@@ -128,7 +128,7 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED: tuple[str, ...] = ("real_blind16",)  # nothing asks these here yet
+UNASKED: tuple[str, ...] = ("real_blind16", "real_blind16/healthy")  # nothing asks these here yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
@@ -139,8 +139,8 @@ LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
 LEARN9 = questions("real_learn9")  # so are these
-(BLIND16,) = map(questions, UNASKED)
-ALL = [*ALL_ASKED, *LEARN8, *BLIND16]
+BLIND16, HEALTHY16 = map(questions, UNASKED)
+ALL = [*ALL_ASKED, *LEARN8, *BLIND16, *HEALTHY16]
 each_question = pytest.mark.parametrize("question", ALL, ids=[q.fields["id"] for q in ALL])
 
 
@@ -252,6 +252,7 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
     assert len(HEALTHY14) >= 30
     assert Counter(question.kind for question in BLIND15) == {"silent": 26, "raises": 14}
     assert len(HEALTHY15) >= 30
+    assert len(HEALTHY16) >= 30
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -268,6 +269,7 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
         *HEALTHY13,
         *HEALTHY14,
         *HEALTHY15,
+        *HEALTHY16,
     )
     healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}
