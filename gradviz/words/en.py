@@ -968,6 +968,7 @@ ZERO_PHRASE = {
     "mend_a_number": "another factor than 0; or leave this summand out, and train what it reaches by a loss of its own.",
     "mend_number": "give {name} a value above 0; or leave this summand out, and train what it reaches by a loss of its own.",
     "mend_stairs": "a straight-through estimate: x + ({function}(x) - x).detach(); or a smooth function.",
+    "mend_stairs_of_probability": "leave {function}() out of the loss: it takes the probability that goes in; {function}() only for what is counted, as the accuracy.",
     "mend_below_zero": "LeakyReLU or no activation at the output, or other initial weights and a bias above 0.",
     "mend_at_zero": "begin {name} with other numbers than zeros, e.g. nn.init.xavier_uniform_({name}); or an activation with a slope at 0.",
     "softmax_maybe_of_one": "{function}() there may run over a dimension of size 1: then its result is the same whatever goes in.",
@@ -1978,6 +1979,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="{mends:sentences}",
     ),
+    (Cause.NO_GRAD_FN, "kept_without_graph"): Answer(
+        verdict="{start}",
+        why="{reader} takes {kept} as {keeper} left it while gradients were off: it has no history.",
+        mend="{kept} = None once gradients are on again, {again}: then it is computed anew.",
+    ),
     (Cause.NO_GRAD_FN, "rebound"): Answer(
         verdict="{start}",
         why="{code} makes a new tensor without a history and gives it the name {name}: the leaf that required grad is left behind.",
@@ -2620,6 +2626,8 @@ IN_RAISED = {
     "root": "what backward was called on",
     # what to write instead
     "parameters_but": "[p for name, p in {model}.named_parameters() if not name.startswith('{path}.')]",
+    "below_block": "as behind what line {line} switches off",
+    "before_training": "before the training goes on",
     "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
     "decorator_out": "leave {decorator} in line {line} out: what that function computes is to be learned through.",
     "anew": "{anew} in the place of {code}.",
@@ -2695,6 +2703,11 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         mend="{clear} in each iteration, before {backward} (or right after the step).",
     ),
     # some came from a loss that another optimizer steps for
+    (Cause.GRADIENTS_PILE_UP, "values_cleared"): Answer(
+        verdict="{codes:list} {codes:sets|set} {names:list} to zeros after each update, and {leaves:the gradient piles|the gradients pile} up.",
+        why="what {step} learns is lost there; .grad is what has to be cleared, and the last update used the sum of {backwards} backwards.",
+        mend="{grads:list} there, in the place of that.",
+    ),
     (Cause.GRADIENTS_PILE_UP, "between_two_losses"): Answer(
         verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already; {other}, for which {other_step} steps, sends gradients there, too.",
@@ -3352,6 +3365,8 @@ ACCOUNT = {
     "spread_out": "{call} compares {one} with {other}, one of shape [{n}, 1], one of shape [{n}]: that gives [{n}, {n}], each prediction with every target. Give both one shape: {target}.{shaped}.",
     "spread_prediction": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. If each has one target: give both one shape.",
     "spread_statistic": "{call} compares {rows} of shape [{shape:commas}] with {other} of shape [{small:commas}], which is computed from it and has a number for each row: both are spread out to [{spread:commas}], each row beside the numbers of all rows. If each is to meet its own: {other}.reshape({fitting:commas}) there.",
+    "bootstrapped_target": "{call} compares a prediction with {target} ({place}), which holds a prediction of the same weights and gets a gradient, too: a step moves both towards each other. If {target} is to stand still, as in Q-learning: {target}.detach() there, or compute it under torch.no_grad().",
+    "target_of_another": "The target of {call} is {target} ({place}), which gets a gradient there, too: the loss moves {leaves} towards the prediction. If {target} is to be met as it is: {target}.detach() there.",
     "learning_target": "{call} changes {target} ({place}), too: both sides are computed with {leaves}, and the loss is small where all of them are alike. If {target} is what is to be met: {target}.detach() there.",
     "spread_by_another": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. {other} has that shape since {met}, from {by} ({made}). If {by} is to have one number for each of {one}: sum or average it there, .sum(-1, keepdim=True).",
     "masked_too_late": "{call} multiplies one number by all of {mask}: {name} is one number of all samples already ({made}), and {mask} leaves none of them out. If it is to: reduction='none' in {function}, then {mask}, then the sum over {mask}.sum().",
@@ -3405,6 +3420,8 @@ ACCOUNT = {
     "layer_again": "{layer} is called {n} times in one forward ({places:list}), each time with what comes from the call before: these are one {kind} with one set of weights, whose gradient is the sum of all. If they are to be layers of their own: make one of its own for each in __init__.",
     "unscored": "{maker} is trained by {loss} ({parts:list}), which does not go through {judge}: that is trained with what {maker} makes, without a gradient to it ({cut}), and with other data. If {maker} is to learn from {judge}: what {judge} gives for what {maker} makes in that loss, without detach().",
     "shuffled_apart": "{one} and {other} put rows into two different orders, each a permutation of its own; {loss} compares the ones with the others: a prediction meets the target of its row by chance only. If they belong together: one permutation for both.",
+    "summed_probabilities": "{total} adds up all probabilities of the softmax in {place}, each with the same weight: they add up to 1 whatever the scores are, and nothing is learnt from it. To make chosen ones likelier: the sum of their logarithms, as -(chosen * log_softmax(scores, dim)).sum().",
+    "straight_through_difference": "{call} compares {base} with {sum}, which is {base} and what has no gradient, added up ({place}): that moves as {base} does, so that their difference stays the same, and no gradient comes back through it. If one is to: {sum}.detach() there.",
     "norm_of_one": "{call} normalises each number by itself, over a size of 1: all it gives is its bias, whatever goes in, and no gradient comes back through it. Leave it out there, or normalise over the features.",
     "step_of_scaled": "{step} steps with gradients that {scaled} made larger: nothing divides them by that scale. If the scale is not to count: {scaler}.step(optimizer), then {scaler}.update(), in the place of that step.",
     "sign_beside_equals": "{statement} ({place}) gives {name} a new value each time, with a sign in front of it, and adds nothing up: all but the last are lost. To add up: {name} {sign}= …",
@@ -3449,6 +3466,7 @@ ACCOUNT = {
     "would_freeze": "{method} ({place}) switches requires_grad off, and did not run, as {callers:list}{there} alone calls it: nothing is frozen, though {made} ({at}) was told {told}. If that is to freeze: {call} before the training, and before the optimizer is made.",
     "factors_cancel": "{name} divides in {divides} and multiplies in {multiplies}: in the gradient on that way the two cancel.",
     "falls": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} If {early} is to learn as fast: ReLU or GELU instead of a saturating function, a residual path, or normalisation.",
+    "falls_from_own": "The gradient shrinks {fold}-fold from {late} to {early}: each of {parts} multiplies it by about {factor}; {blame} The weights of the {n} {kind} layers (made in {places:list}) are as wide as PyTorch makes them, 1 / sqrt(3 * inputs): behind a ReLU each lets less than half of the signal through, and of the gradient. If {early} is to learn as fast: nn.init.kaiming_uniform_(layer.weight, nonlinearity='relu') for each of them, normalisation, or a residual path.",
     "grows": "{loss} grew from backward to backward: {values:list}. If it is to fall: steps of {step} that go less far.",
     "grows_at": "{loss} grew from backward to backward: {values:list}. If it is to fall: a smaller learning rate ({rate} now) for {step}, such as a tenth of it.",
     "loss_broken": "{loss} was {value} in backward {at} of {n} ({maker}), and a number in the last one. If that is not meant: look at what went into it then (targets that are all left out, a mean of nothing, a logarithm, a division).",

@@ -79,6 +79,7 @@ from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import cells_without_state, states_dropped
 from gradviz.why.account.statistics_of_frozen import statistics_of_frozen
 from gradviz.why.account.steps import Steps
+from gradviz.why.account.summed_probabilities import summed_probabilities
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
@@ -234,6 +235,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
     yield from bounded_scores(case.facts, words)
+    yield from summed_probabilities(case.facts, words)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
     yield from sums_of_inputs(case)

@@ -4,6 +4,7 @@ is learnt from them. Knows no torch."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
@@ -37,6 +38,9 @@ def compared_alike(
     ways = Ways(facts, surely=True)
     for call in _last_of_each_line(facts):
         one, other = call.inputs[:2]
+        if (moved_along := _moved_along(facts, call)) is not None:
+            yield moved_along.remark(facts, words)
+            continue
         key = _alike(facts, ways, call)
         if key is None or are_known_to_differ(one, other):
             continue
@@ -52,6 +56,54 @@ def compared_alike(
         else:
             made = [c for i in (one, other) if (c := facts.maker.get(i)) is not None]
             yield Remark(Weight.WEIGHTY, key, fields, (call, *made))
+
+
+class MovedAlong(NamedTuple):
+    """A difference of a value and of the same value with a constant added, as of what went into a
+    straight-through estimate and of what came out.
+
+    Attributes:
+        call: that takes the difference.
+        base: the value.
+        total: its sum with constants.
+    """
+
+    call: Call
+    base: int
+    total: int
+
+    def remark(self, facts: Facts, words: Words) -> Remark:
+        """Return what there is to tell of it."""
+        made = facts.maker[self.total]
+        names = {"base": words.name(self.base), "sum": words.name(self.total)}
+        fields = {"call": words.at(self.call), "place": words.where(made), **names}
+        return Remark(Weight.WEIGHTY, "straight_through_difference", fields, (self.call, made))
+
+
+def _moved_along(facts: Facts, call: Call) -> MovedAlong | None:
+    """Return the difference that a call takes of a value and its sum with constants; None where it
+    takes none."""
+    if plain_name(call.function) != "sub" and call.function not in ELEMENTWISE_LOSSES:
+        return None
+    one, other = call.inputs[:2]
+    if one == other:
+        return None
+    if _without_constants(facts, other) == one:
+        return MovedAlong(call, one, other)
+    return MovedAlong(call, other, one) if _without_constants(facts, one) == other else None
+
+
+def _without_constants(facts: Facts, state: int) -> int:
+    """Return the value to which only tensors without a gradient were added, or which they were
+    taken from."""
+    tensor, maker = facts.graph.tensor, facts.maker.get(state)
+    while maker is not None and plain_name(maker.function) in ("add", "sub"):
+        tracked = [i for i in maker.inputs if tensor[i].requires_grad]
+        is_taken = plain_name(maker.function) == "sub" and tracked != list(maker.inputs[:1])
+        if len(tracked) != 1 or is_taken or tensor[tracked[0]].shape != tensor[state].shape:
+            break
+        state, maker = tracked[0], facts.maker.get(tracked[0])
+    return state
 
 
 def _last_of_each_line(facts: Facts) -> Iterable[Call]:

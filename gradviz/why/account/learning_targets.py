@@ -10,8 +10,13 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.rules.many import pattern
 from gradviz.words.words import Words
+
+# what takes a difference as a distance
+_DISTANCES = {"pow", "square", "abs", "mul", "huber_loss", "smooth_l1_loss"}
+_TARGETED = ELEMENTWISE_LOSSES | {"kl_div", "cross_entropy"}  # whose second input is a target
 
 
 def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remark]:
@@ -47,6 +52,87 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
                 Weight.WEIGHTY, "learning_target", fields, calls, frozenset(leaves)
             )
     yield from first.values()
+    yield from _bootstrapped(facts, words, trained)
+    yield from _of_another(facts, words, trained)
+
+
+def _bootstrapped(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remark]:
+    """Tell of each line that compares a prediction with what was observed and a prediction of the
+    same weights, added up, as a target of Q-learning: both get a gradient."""
+    last = dict[object, Remark]()
+    for call in _comparisons(facts):
+        added = _adding_observed(facts, call)
+        if added is None:
+            continue
+        one, other = (_trained_behind(facts, i, trained) for i in call.inputs[:2])
+        if one and one == other:
+            target = words.name(added.outputs[0])
+            fields = {"call": words.at(call), "target": target, "place": words.where(added)}
+            calls = (added, call)
+            last[line_of(call)] = Remark(Weight.WEIGHTY, "bootstrapped_target", fields, calls)
+    yield from last.values()
+
+
+def _comparisons(facts: Facts) -> Iterator[Call]:
+    """Yield the calls on the way to a loss that compare two tracked results: losses, and the
+    differences that are taken as distances."""
+    behind, tensor = facts.in_losses, facts.graph.tensor
+    for call in facts.ordinary_calls:
+        is_difference = plain_name(call.function) == "sub" and _is_distance(facts, call)
+        if not (call.function in _TARGETED or is_difference) or behind.isdisjoint(call.outputs):
+            continue
+        states = [tensor[i] for i in call.inputs[:2]]
+        if len(states) == 2 and all(t.requires_grad and not t.is_leaf for t in states):
+            yield call
+
+
+def _is_distance(facts: Facts, difference: Call) -> bool:
+    """Say whether the next call takes a difference as a distance."""
+    readers = (c for i in difference.outputs for c in facts.calls_reading.get(i, ()))
+    return any(plain_name(c.function) in _DISTANCES for c in readers)
+
+
+def _trained_behind(facts: Facts, state: int, trained: Set[int]) -> Set[int]:
+    """Return the object ids of the leaves that a result is computed with; nothing where steps did
+    not move all of them, or autograd.grad made a part of it, as of an equation."""
+    leaves = {t.object_id for t in facts.leaves_reached(state)}
+    is_derived = not _derived(facts).isdisjoint(facts.ancestors([state]))
+    return frozenset() if is_derived or not leaves <= trained else leaves
+
+
+def _adding_observed(facts: Facts, comparison: Call) -> Call | None:
+    """Return the call that added a tensor without a gradient to a tracked one, whose result is one
+    of the two sides that are compared; None where both are such sums, or neither."""
+    sums = list[Call]()
+    for side in comparison.inputs[:2]:
+        maker = facts.maker.get(computed(facts, side))
+        if maker is not None and plain_name(maker.function) == "add" and len(maker.inputs) == 2:
+            flags = {bool(facts.graph.tensor[i].requires_grad) for i in maker.inputs}
+            sums += [maker] if len(flags) == 2 else []
+    return sums[0] if len(sums) == 1 else None
+
+
+def _of_another(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remark]:
+    """Tell of each loss whose target is the result of other weights that are trained, and gets a
+    gradient, as a teacher's that learns beside its student."""
+    last = dict[object, Remark]()
+    for call in _comparisons(facts):
+        if call.function not in _TARGETED:
+            continue
+        one, target = (_trained_behind(facts, i, trained) for i in call.inputs[:2])
+        own = target - one
+        made = facts.maker.get(call.inputs[1])
+        if own and one - target and made is not None:
+            names = [words.name(facts.latest_state[i].id) for i in sorted(own)]
+            fields = {
+                "call": words.at(call),
+                "target": words.name(call.inputs[1]),
+                "place": words.where(made),
+                "leaves": pattern(names),
+            }
+            calls, leaves = (made, call), frozenset(own)
+            last[line_of(call)] = Remark(Weight.NOTABLE, "target_of_another", fields, calls, leaves)
+    yield from last.values()
 
 
 def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:

@@ -78,6 +78,16 @@ def runs_over_one(facts: Facts, call: Call) -> bool | None:
     return None if values is None else all(value == only for value in values)
 
 
+def dim_of(facts: Facts, softmax: Call) -> int | None:
+    """Return over which dimension a softmax runs; None where that is not known."""
+    shape = facts.graph.tensor[softmax.outputs[0]].shape
+    if shape is None:
+        return None
+    if len(shape) == 1:
+        return 0
+    return _dim(softmax, plain_name(softmax.function), len(shape))
+
+
 def _dim(call: Call, function: str, dims: int) -> int | None:
     """Return over which of some dimensions a softmax runs, as far as that is known."""
     if function == "cross_entropy":

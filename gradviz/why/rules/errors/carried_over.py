@@ -3,7 +3,9 @@ detach, and where. Plain data in and out, knows no torch."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Set
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from gradviz.graph.effects import WIPING
@@ -17,14 +19,16 @@ from gradviz.graph.records import (
 from gradviz.names.frames import (
     bound_and_read,
     dropped,
+    frames,
     keepers,
     list_of,
     names_in,
     place_at,
     place_of_keeper,
 )
+from gradviz.names.statements import source_of
 from gradviz.why.rules.errors.detaching import each_of
-from gradviz.why.rules.errors.failure import LINE, Failure
+from gradviz.why.rules.errors.failure import LINE, Failure, call_at
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, several
 
@@ -269,7 +273,39 @@ def _bound_in_loop(
     bound = bound_and_read(one.maker, one.reader, failure.call)
     if bound is None or len(bound.names) > len(carried):
         return None
+    of_others = _names_of_others(failure, one, bound.depth)
+    if {*bound.names} <= of_others:  # what is read of that statement is another result
+        own = [n for n in names_in(frames(one.maker)[bound.depth].code)[0] if n not in of_others]
+        return _renamed(failure, one, own)
     return BoundAt(place_at(one.maker, bound.depth), bound.names)
+
+
+def _names_of_others(failure: Failure, one: Carried, depth: int) -> set[str]:
+    """Return what the code calls the other results of the statement at a depth of the frames that
+    a carried tensor was made under, as far as they were made beside it."""
+    statement = frames(one.maker)[depth][:2]
+    before = failure.calls_before(one.maker)[::-1]
+    after = [call for call in failure.graph.calls if call.id > one.maker.id]
+    beside = [
+        call
+        for calls in (before, after)
+        for call in takewhile(lambda c: any(f[:2] == statement for f in frames(c)), calls)
+    ]
+    made = (failure.graph.tensor[i] for call in beside for i in call.outputs)
+    return {t.code_name or "" for t in made if t.object_id != one.tensor.object_id}
+
+
+def _renamed(failure: Failure, one: Carried, own: list[str]) -> BoundAt | None:
+    """Return the statement that gives what is carried over, bound to one of some names, another one
+    that is read again: ``word = output``."""
+    read = {name for frame in frames(one.reader) for name in names_in(frame.code)[1]}
+    assignments = failure.statements.nodes(ast.Assign) if failure.statements is not None else ()
+    for file, node in assignments:
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        again = [name for name in names if name in read]
+        if again and isinstance(node.value, ast.Name) and node.value.id in own:
+            return BoundAt(call_at(source_of(file, node)), again)
+    return None
 
 
 def names_of_carried(failure: Failure, carried: list[Carried]) -> list[str]:

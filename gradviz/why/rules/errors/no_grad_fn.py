@@ -17,7 +17,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.graph.redo import obstacles_after
-from gradviz.names.frames import frames, place_at
+from gradviz.names.frames import frames, keepers, names_in, place_at, place_of_keeper
 from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
 from gradviz.why.evidence.fixes import fix_alone, fix_on_the_way, fixes_of_refusing
@@ -125,6 +125,66 @@ def _last_layer_used(failure: Failure) -> str:
             parts = [p for p in call.module.split(".") if not p.isdigit()]
             return parts[1] if len(parts) > 1 else parts[0] if parts else ""
     return ""
+
+
+def kept_without_graph(failure: Failure) -> Explanation | None:
+    """Tell of what a line computed while gradients were off, as for an evaluation, and left in an
+    attribute, from which the loss takes it: with gradients on the same line would compute it
+    anew."""
+    kept = [(state, reader, _kept_in(failure, state)) for state, reader in _taken_over(failure)]
+    found = [(reader, place) for _, reader, place in kept if place is not None]
+    if not found or len(found) < len(kept):
+        return None
+    reader, (maker, keeper, name) = found[0]
+    calls = list(dict.fromkeys([keeper, *(place[1] for _, place in found)]))
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "kept_without_graph",
+        calls=calls,
+        also_at=[maker, reader],
+        tensors=[failure.root],
+        cuts=failure.nearest_cuts,
+        start=failure.start,
+        kept=Code(name),
+        keeper=failure.written(keeper),
+        reader=failure.written(reader),
+        again=_where_on_again(maker),
+    )
+
+
+def _where_on_again(maker: Call) -> str:
+    """Say where gradients are on again, behind what switched them off for a call."""
+    off = None if maker.source is None else maker.source.off
+    return say("raised.before_training") if off is None else say("raised.below_block", line=off)
+
+
+def _taken_over(failure: Failure) -> list[tuple[int, Call]]:
+    """Return what was made while gradients were off and is read behind the root while they are on,
+    with the first call that reads it."""
+    facts, behind = failure.facts, failure.behind_root
+    found = dict[int, Call]()
+    for state in sorted(behind):
+        maker = facts.maker.get(state)
+        if maker is None or maker.grad_mode or not maker.inputs:
+            continue
+        for call in facts.calls_reading.get(state, ()):
+            if call.grad_mode and not behind.isdisjoint(call.outputs):
+                found.setdefault(state, call)
+    return [*found.items()]
+
+
+def _kept_in(failure: Failure, state: int) -> tuple[Call, Call, str] | None:
+    """Return the call that made a state, the statement that keeps it in an attribute, and that;
+    None where none does, or the same line did not run with gradients on as well."""
+    maker = failure.facts.maker[state]
+    ran = (c for c in failure.facts.ordinary_calls if c.grad_mode and c.id != maker.id)
+    if not any(site_of(call) == site_of(maker) for call in ran):
+        return None
+    for frame, line, code in keepers(maker):
+        names = [name for name in names_in(code)[0] if "." in name]
+        if names:
+            return maker, place_of_keeper(maker, frame, line, code), names[0]
+    return None
 
 
 def cut_off(failure: Failure) -> Explanation | None:

@@ -24,6 +24,7 @@ _LEAST_IS_ZERO = frozenset(
 _OF_THREE = ("cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss")
 _STAIRS = ("Round", "Floor", "Ceil", "Sign", "Trunc")
 _ONE_SIDED = ("Relu", "Threshold")
+_PROBABILITIES = {"sigmoid", "softmax"}
 _SATURATING = {"Sigmoid": "0 or 1", "Tanh": "-1 or 1", "Softmax": "0 or 1", "LogSoftmax": "0"}
 _PRODUCTS = PRODUCTS | {"__imul__"}
 _CHOOSING = {"Where": "where", "Maximum": "maximum", "Minimum": "minimum"}
@@ -138,7 +139,13 @@ def _stairs(facts: Facts, node: Node, call: Call) -> Reason | None:
     if not node.name.startswith(_STAIRS):
         return None
     function = plain_name(call.function)
-    return Reason(say("zero.stairs", function=function), say("zero.mend_stairs", function=function))
+    maker = facts.maker.get(computed(facts, call.inputs[0])) if call.inputs else None
+    is_probability = maker is not None and plain_name(maker.function) in _PROBABILITIES
+    mend = say(
+        "zero.mend_stairs_of_probability" if is_probability else "zero.mend_stairs",
+        function=function,
+    )
+    return Reason(say("zero.stairs", function=function), mend)
 
 
 def _one_sided(facts: Facts, node: Node, call: Call) -> Reason | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Pile, Training, line_of
@@ -29,8 +30,7 @@ def piled_up(asked: Silent) -> Explanation | None:
     most = _longest(piles)
     step = most.step.call
     backward = _first_before(step, [moment.call for moment in most.added])
-    by_hand = not step.bookkeeping
-    if by_hand and any(_may_clear(node) for _, node in asked.statements.sets("grad")):
+    if _may_be_cleared_by_hand(asked, step):
         return None
     form = _between(asked.training, most)
     if form == "after_another_step":
@@ -39,7 +39,7 @@ def piled_up(asked: Silent) -> Explanation | None:
     stepped_for = _stepped_for_another(asked.training, piles) if form == "between_steps" else None
     if stepped_for is not None:
         return _of_two_losses(asked, piles, most, stepped_for)
-    return asked.answer(
+    return _of_cleared_values(asked, piles, most) or asked.answer(
         Cause.GRADIENTS_PILE_UP,
         form,
         calls=lines_once([backward, step]),
@@ -49,6 +49,50 @@ def piled_up(asked: Silent) -> Explanation | None:
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
         before=asked.words.at(most.before),
+    )
+
+
+def _values_cleared(asked: Silent, piles: Mapping[int, Pile]) -> list[Cleared]:
+    """Return the calls that gave leaves zeros after a step, and again after a later one: the last
+    of each line, in their order."""
+    facts, found = asked.facts, list[Cleared]()
+    zeros = [e for e in facts.writes if asked.graph.call[e.call_id].function == "zero_"]
+    for leaf in piles:
+        memory = facts.latest_state[leaf].storage_id
+        first = next(m.call.id for m in asked.training.moments[leaf] if m.did is Did.STEPPED)
+        into_it = [e for e in zeros if asked.graph.tensor[e.after_id].storage_id == memory]
+        later = {e.call_id: asked.graph.call[e.call_id] for e in into_it if e.call_id > first}
+        for same in grouped((line_of(call), call) for call in later.values()).values():
+            if len(same) > 1:
+                found.append(Cleared(same[-1], leaf))
+    return sorted(found, key=lambda one: one.call.id)
+
+
+class Cleared(NamedTuple):
+    """A call that gives a leaf zeros, and the leaf, by object id."""
+
+    call: Call
+    leaf: int
+
+
+def _of_cleared_values(asked: Silent, piles: Mapping[int, Pile], most: Pile) -> Explanation | None:
+    """Tell of gradients that pile up, beside lines that clear the weights themselves after each
+    step."""
+    cleared = _values_cleared(asked, piles)
+    if {one.leaf for one in cleared} != piles.keys():
+        return None
+    calls = [one.call for one in cleared]
+    return asked.answer(
+        Cause.GRADIENTS_PILE_UP,
+        "values_cleared",
+        calls=[*calls, *lines_once([most.step.call])],
+        tensors=asked.states_of(piles),
+        names=[asked.names_of(piles)],
+        leaves=len(piles),
+        codes=[asked.words.at(call) for call in calls],
+        grads=[f"{asked.names_of([one.leaf])}.grad.zero_()" for one in cleared],
+        backwards=len(most.added),
+        step=asked.words.at(most.step.call),
     )
 
 
@@ -118,6 +162,12 @@ def _between(training: Training, pile: Pile) -> str:
     every = (row for row in training.moments.values() if pile.step in row)
     is_cleared = any(m.did is Did.CLEARED for row in every for m in row)
     return "after_another_step" if is_cleared and not is_same else "between_steps"
+
+
+def _may_be_cleared_by_hand(asked: Silent, step: Call) -> bool:
+    """Say whether a step was written by hand, and so may be what clears its gradients."""
+    by_hand = not step.bookkeeping
+    return by_hand and any(_may_clear(node) for _, node in asked.statements.sets("grad"))
 
 
 def _may_clear(node: ast.Assign) -> bool:
