@@ -3290,6 +3290,20 @@ for _ in range(3):
     ),
 )
 fix(
+    "gradients_pile_up/values_cleared",
+    "w",
+    "torch.allclose(w, torch.full((2,), 0.7))",
+    """
+w = torch.ones(2, requires_grad=True)
+for _ in range(3):
+    loss = w.sum()
+    loss.backward()
+    w.data -= 0.1 * w.grad
+    w.data.zero_()
+""",
+    ("w.grad.zero_() there, in the place of that", "    w.data.zero_()", "    w.grad.zero_()"),
+)
+fix(
     "gradients_pile_up/between_updates",
     "w",
     "torch.allclose(w, torch.full((2,), 0.7))",
