@@ -56,6 +56,7 @@ MENDS = {
     "create_graph": r"create_graph",
     "detach": r"detach|the next iteration|without their history",
     "detect_anomaly": r"set_detect_anomaly",
+    "empty the list": r"\.clear\(\)",
     "eps or clamp": r"\beps|clamp",
     "eval": r"\beval\(\)",
     "earlier tensor": r"use the tensor from before",

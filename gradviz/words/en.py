@@ -962,7 +962,9 @@ ZERO_PHRASE = {
     "mend_outside": "mode='bilinear', and places within -1 to 1.",
     "padding": "All indices there are padding_idx, whose row learns nothing.",
     "chose_other": "{function}() took the other value everywhere.",
+    "thresholded": "each number of {name} was written over: {lines:list}. What is written there has no history.",
     # what to write instead
+    "mend_thresholded": "{soft} in the place of {lines:list}: between 0 and 1, with a derivative; a factor on the difference makes it steeper.",
     "mend_one_of_two": "a second name is no copy: let the target be {name}.detach().clone(), and write into that.",
     "mend_own_target": "compare it with the target of the data.",
     "mend_a_number": "another factor than 0; or leave this summand out, and train what it reaches by a loss of its own.",
@@ -2142,12 +2144,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "shared"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared}.",
-        mend="{sum} in the place of both: the gradients are the same. Or detach {shared} in one of the losses, where that is not to train what is behind; or retain_graph=True in the first.",
+        mend="{sum} in the place of both: the gradients are the same. If both are to stay: retain_graph=True in the first. If one of the losses is not to train what is behind {shared}: detach there.",
     ),
     (Cause.SECOND_BACKWARD, "twice"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it.",
-        mend="{sum} in the place of both; or retain_graph=True in the first.",
+        mend="{sum} in the place of both: the gradients are the same. If both are to stay: retain_graph=True in the first.",
     ),
     # {targets} = {values} is an assignment
     (Cause.SECOND_BACKWARD, "carried"): Answer(
@@ -2158,12 +2160,22 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "carried_by_module"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}.",
-        mend="{targets} = {values} before that line reads it: the next iteration starts from the value only.",
+        mend="{begun} right above {reader}: the next iteration starts from the value only.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_read"): Answer(
+        verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
+        why="{node} gave up what it had saved in that iteration's {first}.",
+        mend="{edits:list}: what an earlier iteration left counts as a number.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_in_list"): Answer(
+        verdict="{list} still holds what an earlier iteration put there, with its graph, and that iteration's backward freed it.",
+        why="{node} gave up what it had saved in that iteration's {first}. Each iteration adds to {list} ({place}), and nothing empties it.",
+        mend="{mends:sentences}",
     ),
     (Cause.SECOND_BACKWARD, "carried_in_steps"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
-        why="{node} gave up what it had saved in that iteration's {first}. {owner} ran more than once since, so a detach in there would cut between these steps too.",
-        mend="after each backward: for m in {owner}.modules(): if hasattr(m, '{attribute}'): {own_targets} = {own_values}; or begin each iteration with new ones.",
+        why="{node} gave up what it had saved in that iteration's {first}. {owner} computes in several steps before each backward, so a detach in there would cut between these steps too.",
+        mend="after each backward: for m in {owner}.modules(): if hasattr(m, '{attribute}'): {own_targets} = {own_values}. If nothing is to come over from one iteration to the next: begin each with new ones.",
     ),
     (Cause.SECOND_BACKWARD, "carried_kept"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
@@ -2240,9 +2252,9 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="detach_() on it before {code}; or put a new tensor in its place (torch.zeros_like).",
     ),
     (Cause.SECOND_BACKWARD, "let_in"): Answer(
-        verdict="{value} goes in with its history, so {first} went on into {leaves:few} and freed the graph there.",
-        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {value}.",
-        mend="{value}.detach() in {code}: that loss is then for {others:few} alone.",
+        verdict="{values:few} {values:goes|go} in with {values:its|their} history, so {first} went on into {leaves:few} and freed the graph there.",
+        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {values:few}.",
+        mend="{edits:list}: that loss is then for {others:few} alone.",
     ),
     (Cause.SECOND_BACKWARD, "not_meant"): Answer(
         verdict="{shared:few} {shared:was|were} freed by an earlier backward, and the step after it moved nothing behind {shared:it|them}: {first}.",
@@ -2250,9 +2262,9 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         mend="{detached:list} in {code}, where that loss is to train only what was stepped; else {sum}, before the steps.",
     ),
     (Cause.SECOND_BACKWARD, "let_in_anew"): Answer(
-        verdict="{value} goes in with its history, so {first} went on into {leaves:few} and freed the graph there.",
-        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {value}.",
-        mend="{value}.detach() in {code}: that loss is then for {others:few} alone. For the second loss compute {shared:few} once more, from {value} itself, after the step.",
+        verdict="{values:few} {values:goes|go} in with {values:its|their} history, so {first} went on into {leaves:few} and freed the graph there.",
+        why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {values:few}.",
+        mend="{edits:list}: that loss is then for {others:few} alone. For the second loss compute {shared:few} once more after the step, from {values:few} with its history.",
     ),
     (Cause.SECOND_BACKWARD, "stepped_already"): Answer(
         verdict="{shared:few} {shared:leads|lead} into {already:few}, where {first} has freed the graph, and a step came after it.",
@@ -2262,7 +2274,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "anew_detached"): Answer(
         verdict="{shared:few} {shared:leads|lead} into {already:few}, where {first} has freed the graph, and a step came after it.",
         why="{name} gave up what it had saved in that backward. {second} goes there again, beside {own:few}, which that step left alone.",
-        mend="compute {shared:few} once more for the second loss, after the step, with {value}.detach() in {at}: that loss is then for {own:few} alone.",
+        mend="compute {shared:few} once more for the second loss, after the step, with {edits:list}: that loss is then for {own:few} alone.",
     ),
     (Cause.SECOND_BACKWARD, "trained_by_both"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
@@ -2652,6 +2664,11 @@ IN_RAISED = {
     "copied_view": "{anew} in the place of {code}: what is saved is a copy then, and the write does not touch it.",
     "write_collected": "collect the parts in a list and torch.stack() them, in the place of a tensor that is written item by item.",
     "copy_above": "{name} = {name}.clone() above {code}: what was saved stays as it was.",
+    # a list that nothing empties
+    "list_cleared": "{clears:list} right after {second}: each iteration begins with an empty list.",
+    "list_cleared_elsewhere": "{clears:list} after each backward: each iteration begins with an empty list.",
+    "list_detached": "If the old ones are to stay, as numbers: {kept} there instead.",
+    "detached_in": "{value}.detach() in {code}",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",
     "input_besides": "{name:begin} is cut off too, in {place}: {mend}",

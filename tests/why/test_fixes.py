@@ -116,6 +116,25 @@ def told(one: Fix) -> tuple[Explanation, bool]:
 
 # --- what the account of the steps, and what the program did on purpose, led to -------------------
 
+fix(
+    "zero_gradient/zero",  # made 0 and 1 by two writes
+    "w",
+    "w.grad.any()",
+    """
+w, x = torch.ones(3, requires_grad=True), torch.randn(8, 3)
+p = x @ w
+p[p >= 0.5] = 1.0
+p[p < 0.5] = 0.0
+loss = (p - 1).pow(2).sum()
+loss.backward()
+""",
+    (
+        "p = torch.sigmoid(p - 0.5) in the place of p[p >= 0.5] = 1.0",
+        "p[p >= 0.5] = 1.0\np[p < 0.5] = 0.0",
+        "p = torch.sigmoid(p - 0.5)",
+    ),
+)
+
 fix_of_error(
     "nan/returned",
     """
@@ -2067,7 +2086,7 @@ for x in torch.ones(3, 1, 3):
     net(x).backward()
 """,
     (
-        "self.h = self.h.detach() before",
+        "self.h = self.h.detach() right above",
         "        self.h = self.cell",
         "        self.h = self.h.detach()\n        self.h = self.cell",
     ),
@@ -2075,13 +2094,249 @@ for x in torch.ones(3, 1, 3):
 fix_of_error(
     "second_backward/carried_elsewhere",
     """
+net, kept = nn.Linear(3, 3), {}
+for i, x in enumerate(torch.ones(3, 2, 3)):
+    z = net(x).tanh()
+    kept.update({i: z})
+    torch.stack([*kept.values()]).sum().backward()
+""",
+    ("keep z.detach()", "sum().backward()", "sum().backward()\n    kept[i] = z.detach()"),
+)
+fix_of_error(
+    "second_backward/carried_in_list",
+    """
 net, bank = nn.Linear(3, 3), []
 for x in torch.ones(3, 2, 3):
     z = net(x).tanh()
     bank.append(z)
     torch.stack(bank).sum().backward()
 """,
-    ("keep z.detach()", "sum().backward()", "sum().backward()\n    bank[-1] = z.detach()"),
+    ("bank.clear() right after", "sum().backward()", "sum().backward()\n    bank.clear()"),
+    (
+        "bank[:] = [s.detach() for s in bank] there",
+        "sum().backward()",
+        "sum().backward()\n    bank[:] = [s.detach() for s in bank]",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_in_list",
+    """
+class Agent:
+    def __init__(self):
+        self.net, self.log_probs, self.rewards = nn.Linear(3, 2), [], []
+    def act(self, x):
+        self.log_probs.append(self.net(x).log_softmax(0)[0])
+        self.rewards.append(1.0)
+    def update(self):
+        loss = 0
+        for log_prob, reward in zip(self.log_probs, self.rewards):
+            loss = loss - log_prob * reward
+        loss.backward()
+agent = Agent()
+for _ in range(3):
+    for _ in range(4):
+        agent.act(torch.randn(3))
+    agent.update()
+""",
+    (
+        "self.log_probs.clear() and self.rewards.clear() right after loss.backward()",
+        "        loss.backward()",
+        "        loss.backward()\n        self.log_probs.clear()\n        self.rewards.clear()",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_in_list",  # the returns are of this episode alone, and end the zip
+    """
+policy, log_probs, rewards = nn.Linear(3, 2), [], []
+def act(x):
+    scores = policy(x).log_softmax(0)
+    log_probs.append(scores[0])
+    rewards.append(1.0)
+def update():
+    returns = torch.tensor(rewards)
+    losses = []
+    for log_prob, value in zip(log_probs, returns):
+        losses.append(-log_prob * value)
+    torch.stack(losses).sum().backward()
+    rewards.clear()
+for _ in range(3):
+    for _ in range(4):
+        act(torch.randn(3))
+    update()
+""",
+    (
+        "log_probs.clear() right after",
+        "sum().backward()",
+        "sum().backward()\n    log_probs.clear()",
+    ),
+)
+fix_of_error(
+    "second_backward/carried",  # a running sum: the first += adds to the number 0
+    """
+net, total = nn.Linear(3, 1), 0.0
+for x in torch.ones(3, 2, 3):
+    total += net(x).pow(2).mean()
+    total.backward()
+""",
+    ("total = total.detach() after each", "backward()", "backward()\n    total = total.detach()"),
+)
+fix_of_error(
+    "second_backward/carried",  # of an object, whose method calls the backward itself
+    """
+class Trainer:
+    def __init__(self):
+        self.net, self.loss = nn.Linear(3, 1), 0
+    def step(self, x):
+        self.loss += self.net(x).pow(2).mean() / 2
+        self.loss.backward()
+trainer = Trainer()
+for x in torch.ones(3, 2, 3):
+    trainer.step(x)
+""",
+    (
+        "self.loss = self.loss.detach() after each backward",
+        "self.loss.backward()",
+        "self.loss.backward()\n        self.loss = self.loss.detach()",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_by_module",  # the statement is longer than what is shown of a call
+    """
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4)
+        self.hidden = torch.zeros(1, 1, 4), torch.zeros(1, 1, 4)
+    def forward(self, sentence):
+        lstm_out, self.hidden = self.lstm(sentence.view(len(sentence), 1, -1) * 1.0 + 0.0, self.hidden)
+        return lstm_out.sum()
+net = Tagger()
+for x in torch.ones(3, 2, 3):
+    net(x).backward()
+""",
+    (
+        "self.hidden = tuple(s.detach() for s in self.hidden) right above lstm_out, self.hidden",
+        "        lstm_out, self",
+        "        self.hidden = tuple(s.detach() for s in self.hidden)\n        lstm_out, self",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_read",  # begun with None: the line that reads them had not run before
+    """
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.mean, self.var = nn.Linear(3, 3), None, None
+    def forward(self, x):
+        x = self.layer(x)
+        mean, var = x.mean(0), x.var(0)
+        self.mean = mean if self.mean is None else 0.9 * self.mean + 0.1 * mean
+        self.var = var if self.var is None else 0.9 * self.var + 0.1 * var
+        return ((x - self.mean) / self.var.sqrt()).pow(2).sum()
+net = Norm()
+for _ in range(3):
+    net(torch.randn(4, 3)).backward()
+""",
+    (
+        "self.mean.detach() in self.mean = mean if",
+        "0.9 * self.mean + 0.1 * mean\n        self.var = var if self.var is None else 0.9 * self.var",
+        "0.9 * self.mean.detach() + 0.1 * mean\n"
+        "        self.var = var if self.var is None else 0.9 * self.var.detach()",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_read",
+    """
+net, history = nn.Linear(3, 1), []
+for x in torch.randn(3, 4, 3):
+    loss = net(x).pow(2).mean()
+    if history:
+        loss = loss + 0.1 * (loss - history[-1]).abs()
+    history.append(loss)
+    loss.backward()
+""",
+    ("history[-1].detach() in", "history[-1])", "history[-1].detach())"),
+)
+fix_of_error(
+    "second_backward/carried_by_module",  # two of them, begun with tensors
+    """
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.mean, self.var = nn.Linear(3, 3), torch.zeros(3), torch.ones(3)
+    def forward(self, x):
+        x = self.layer(x)
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)
+        self.var = 0.9 * self.var + 0.1 * x.var(0)
+        return ((x - self.mean) / self.var.sqrt()).pow(2).sum()
+net = Norm()
+for _ in range(3):
+    net(torch.randn(4, 3)).backward()
+""",
+    (
+        "self.mean, self.var = self.mean.detach(), self.var.detach() right above self.mean = 0.9",
+        "        self.mean = 0.9",
+        "        self.mean, self.var = self.mean.detach(), self.var.detach()\n        self.mean = 0.9",
+    ),
+)
+fix_of_error(
+    "second_backward/carried_in_steps",  # in a loop inside of one call
+    """
+class Spiking(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.mem = nn.Linear(3, 3), torch.zeros(3)
+    def step(self, x):
+        self.mem = 0.9 * self.mem + self.layer(x)
+        return torch.sigmoid(self.mem - 1)
+    def forward(self, xs):
+        return torch.stack([self.step(x) for x in xs]).sum()
+net = Spiking()
+for _ in range(3):
+    net(torch.ones(4, 3)).backward()
+""",
+    (
+        "for m in net.modules(): if hasattr(m, 'mem'): m.mem = m.mem.detach()",
+        ".backward()\n",
+        ".backward()\n    for m in net.modules():\n"
+        "        if hasattr(m, 'mem'): m.mem = m.mem.detach()\n",
+    ),
+)
+fix_of_error(
+    "second_backward/shared",  # handed gradients, of shapes that do not add
+    """
+w = torch.ones(2, requires_grad=True)
+h = w.exp()
+one, two = h * torch.ones(3, 2), h.pow(2)
+one.backward(torch.ones(3, 2))
+two.backward(gradient=torch.ones(2))
+""",
+    (
+        "torch.autograd.backward([one, two], [torch.ones(3, 2), torch.ones(2)])",
+        "one.backward(torch.ones(3, 2))\ntwo.backward(gradient=torch.ones(2))",
+        "torch.autograd.backward([one, two], [torch.ones(3, 2), torch.ones(2)])",
+    ),
+)
+fix_of_error(
+    "second_backward/let_in",  # by two doors
+    """
+body, head, critic = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+one, two = body(torch.randn(4, 2)).tanh(), body(torch.randn(4, 2)).tanh()
+d_loss = critic(one).pow(2).mean() + (critic(two) - 1).pow(2).mean()
+d_loss.backward()
+opt_critic.step()
+opt.zero_grad()
+loss = head(one).pow(2).mean() + critic(two).mean()
+loss.backward()
+opt.step()
+""",
+    (
+        "one.detach() in d_loss = critic(one)",
+        "d_loss = critic(one).pow(2).mean() + (critic(two)",
+        "d_loss = critic(one.detach()).pow(2).mean() + (critic(two.detach())",
+    ),
 )
 DROPPED = """
 class State:

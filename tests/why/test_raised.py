@@ -332,7 +332,7 @@ for chunk in torch.randn(3, 4, 1, 3):
     head(out).sum().backward()
 """
     ),
-    "self.h = self.h.detach() before that line reads it": inspect.getsource(Remembers)
+    "self.h = self.h.detach() right above": inspect.getsource(Remembers)
     + """
 model = Remembers()
 for x in torch.ones(3, 4, 1, 3):
@@ -384,11 +384,11 @@ for _ in range(3):
     ),
     "keep z.detach() for the next iteration": (
         """
-net, bank = nn.Linear(3, 3), []
-for x in torch.ones(3, 2, 3):
+net, bank = nn.Linear(3, 3), {}
+for i, x in enumerate(torch.ones(3, 2, 3)):
     z = net(x).tanh()
-    bank.append(z)
-    torch.stack(bank).pow(2).mean().backward()
+    bank.update({i: z})
+    torch.stack([*bank.values()]).pow(2).mean().backward()
 """
     ),
 }
@@ -411,7 +411,7 @@ def test_what_a_loop_carries_over_is_to_be_detached(mend: str, tmp_path: Path) -
     assert mend in told.mend
     assert "retain_graph" not in str(told)
     if "HERE" in CARRIED[mend]:
-        line = mend.partition(" after ")[0].partition(" before ")[0]
+        line = mend.partition(" after ")[0].partition(" right above")[0]
         executed(CARRIED[mend].replace("# HERE", line), tmp_path / "mended.py")
 
 

@@ -41,6 +41,42 @@ class Compared(NamedTuple):
     smaller: str
 
 
+class Threshold(NamedTuple):
+    """A number that is written wherever something is above a bound, or below it: ``p[p > t] = 1``.
+
+    Attributes:
+        name: what is compared, and written.
+        bound: the code of the bound.
+        number: what is written.
+        is_above: whether above the bound.
+    """
+
+    name: str
+    bound: str
+    number: float
+    is_above: bool
+
+
+def threshold_in(code: str) -> Threshold | None:
+    """Return the threshold that a statement sets; None where it is another statement.
+
+    >>> threshold_in("p[p >= 0.5] = 1.0"), threshold_in("p[mask] = 1.0")
+    (Threshold(name='p', bound='0.5', number=1.0, is_above=True), None)
+    """
+    statement = parsed(code)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Subscript) or not isinstance(statement.value, ast.Constant):
+        return None
+    name, compared = ast.unparse(target.value), comparison_in(ast.unparse(target.slice))
+    number = statement.value.value
+    if compared is None or isinstance(number, bool) or not isinstance(number, (int, float)):
+        return None
+    if name == compared.larger:
+        return Threshold(name, compared.smaller, float(number), is_above=True)
+    is_below = name == compared.smaller
+    return Threshold(name, compared.larger, float(number), is_above=False) if is_below else None
+
+
 def comparison_in(code: str) -> Compared | None:
     """Return the comparison that an expression, or what a statement binds, is; None for anything
     else.

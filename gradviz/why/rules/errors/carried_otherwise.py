@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from gradviz.graph.facts import site_of
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call
+from gradviz.graph.records import Call, Tensor
 from gradviz.names.frames import (
     frames,
     keepers,
     names_in,
+    place_at,
     place_of_keeper,
     value_kept,
     variables_of,
@@ -21,7 +22,7 @@ from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, Failure
 from gradviz.why.rules.errors.second_backward import of_an_earlier_iteration, place_of_binding
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import Code
+from gradviz.words.speech import Code, say
 
 
 def carried_from_one_iteration(failure: Failure) -> Explanation | None:
@@ -69,6 +70,60 @@ def _read_in_the_next_iteration(failure: Failure, place: Call, first: Call) -> l
     here = [frame for call in after for frame in frames(call) if variables_of(frame) in scopes]
     bound, read = ({n for f in here for n in names_in(f.code)[k]} for k in (0, 1))
     return [name for name in names_in_code(place)[0] if name in bound & read]
+
+
+def read_from_before(failure: Failure) -> Explanation | None:
+    """Tell of what an earlier iteration computed, by a line that ran again since, and a line reads
+    all the same that had not run before: it was kept, in an attribute or a list."""
+    if failure.freed is None or failure.call is None:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    if site_of(first) != site_of(failure.call) or not failure.in_a_loop(first, failure.call):
+        return None
+    shared = failure.shared(earlier.ran)
+    reads = [read for tensor in shared for read in _reads_of_before(failure, tensor, first)]
+    if not reads or any(word == "" for _, word in reads):
+        return None
+    edits = [
+        say("raised.detached_in", value=Code(word), code=failure.written(place_at(reader, 0)))
+        for reader, word in reads
+    ]
+    return failure.answer(
+        Cause.SECOND_BACKWARD,
+        "carried_read",
+        calls=[reader for reader, _ in reads],
+        also_at=[first, failure.call],
+        tensors=shared,
+        nodes=[node],
+        names=list(dict.fromkeys(word for _, word in reads)),
+        node=failure.made_by(node),
+        first=failure.written(first),
+        edits=list(dict.fromkeys(edits)),
+    )
+
+
+def _reads_of_before(failure: Failure, tensor: Tensor, first: Call) -> list[tuple[Call, str]]:
+    """Return the calls that take an earlier iteration's result into this loss, each with what its
+    code calls that; with "" where that is not known, or it is none."""
+    maker = failure.facts.maker.get(tensor.id)
+    if maker is None or failure.call is None or maker.id > first.id:
+        return []
+    behind = failure.facts.ancestors(failure.call.inputs)
+    readers = failure.facts.calls_reading.get(tensor.id, ())
+    later = [c for c in readers if c.id > first.id and not behind.isdisjoint(c.outputs)]
+    if not failure.made_again(maker, first, failure.call):
+        return [(maker, "")]
+    return [(reader, _word_for(tensor, reader)) for reader in later]
+
+
+def _word_for(tensor: Tensor, reader: Call) -> str:
+    """Return what the code of a call calls a result that something kept; "" where that is not
+    known."""
+    read = names_in_code(reader)[1]
+    named = [name for name in (tensor.name, tensor.code_name) if name and name in read]
+    kept = [name for name in read if name.startswith("self.")]
+    return named[0] if named else kept[0] if len(kept) == 1 else ""
 
 
 def carried_in_an_attribute(failure: Failure) -> Explanation | None:

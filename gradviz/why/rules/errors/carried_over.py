@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from gradviz.graph.effects import WIPING
-from gradviz.graph.facts import site_of
+from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
     Call,
@@ -25,10 +25,12 @@ from gradviz.names.frames import (
     names_in,
     place_at,
     place_of_keeper,
+    variables_of,
+    whole_code,
 )
 from gradviz.names.statements import source_of
 from gradviz.why.rules.errors.detaching import each_of
-from gradviz.why.rules.errors.failure import LINE, Failure, call_at
+from gradviz.why.rules.errors.failure import LINE, Failure, call_at, site_in_loop
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, several
 
@@ -169,8 +171,8 @@ def carried_over(failure: Failure) -> Explanation | None:
     names = names or names_of_carried(failure, carries(failure))
     kept_at = bounds[0].place if bounds else place_of_keeping(failure, maker, names)
     values = detached(failure, names, carries(failure))
-    here = bool(bounds) or reads_again(failure, carries(failure)[0], first, names)
-    by_module = names[0].startswith("self.")
+    here = bool(bounds) or read_again(failure, carries(failure), first)
+    by_module = names[0].startswith("self.") and not _are_of_one_function(reader, failure.call)
     owner = stepping_module(failure, reader, first) if by_module and here else ""
     anew = kept_detached(kept_at, names, values)
     form = "carried_unnamed"
@@ -192,10 +194,42 @@ def carried_over(failure: Failure) -> Explanation | None:
         kept=several(values),
         anew=anew,
         owner=owner,
+        reader=failure.written(_first_above(carries(failure))),
+        begun=where_set(failure, names, f"{', '.join(names)} = {', '.join(values)}"),
         attribute=names[0].rpartition(".")[2],
         own_targets=", ".join(names).replace("self.", "m."),
         own_values=", ".join(values).replace("self.", "m."),
     )
+
+
+def _are_of_one_function(one: Call, other: Call | None) -> bool:
+    """Say whether two calls stand in one function: they know the same names."""
+    scopes = [variables_of(frame) for call in (one, other) if call for frame in frames(call)[:1]]
+    return len(scopes) == 2 and scopes[0] == scopes[1]
+
+
+def _first_above(carried: list[Carried]) -> Call:
+    """Return the uppermost statement that reads what is carried over."""
+    places = [place_at(one.reader, 0) for one in carried]
+    return min(places, key=lambda place: place.source.line if place.source else 0)
+
+
+def where_set(failure: Failure, names: list[str], statement: str) -> Code:
+    """Return a statement that detaches attributes, for where they are tensors, if the program gives
+    one of them None or a number somewhere: as the first iteration has it."""
+    attributes = {name.rpartition(".")[2] for name in names}
+    nodes = failure.statements.nodes(ast.Assign) if failure.statements is not None else ()
+    begun = [
+        node.value.value
+        for _, node in nodes
+        if isinstance(node.value, ast.Constant)
+        and any(getattr(target, "attr", "") in attributes for target in node.targets)
+    ]
+    if not begun:
+        return Code(statement)
+    is_none = all(value is None for value in begun)
+    test = f"{names[0]} is not None" if is_none else f"torch.is_tensor({names[0]})"
+    return Code(f"if {test}: {statement}")
 
 
 def _form_of_carried(*, here: bool, by_module: bool, owner: str, anew: str) -> str:
@@ -208,12 +242,15 @@ def _form_of_carried(*, here: bool, by_module: bool, owner: str, anew: str) -> s
     return "carried_kept" if anew else "carried_elsewhere"
 
 
-def reads_again(failure: Failure, carried: Carried, first: Call, names: list[str]) -> bool:
-    """Say whether the line that reads what is carried over reads it by these names, and they are no
-    other iteration's by then."""
-    if failure.made_again(carried.maker, first, carried.reader):
+def read_again(failure: Failure, carried: list[Carried], first: Call) -> bool:
+    """Say whether each line that reads something that is carried over reads it by its name, and
+    the first of them is no other iteration's by then."""
+    if failure.made_again(carried[0].maker, first, carried[0].reader):
         return False
-    return names_in_code(carried.reader)[1].issuperset(names)
+    return all(
+        carried_name(one.tensor, one.maker, one.reader) in names_in_code(one.reader)[1]
+        for one in carried
+    )
 
 
 def kept_detached(place: Call | None, names: list[str], values: list[str]) -> str:
@@ -234,8 +271,8 @@ def stepping_module(failure: Failure, reader: Call, first: Call) -> str:
     last = failure.call
     between = failure.calls_between(first, last) if last is not None else []
     same = [c for c in between if (site_of(c), c.module) == (site_of(reader), reader.module)]
-    calls = {c.module_call for c in same}
-    if reader.module_call is None or len(calls) < 2:
+    is_in_steps = sum(code_of(c) == code_of(reader) for c in same) > 1  # in one call, or in several
+    if reader.module_call is None or not is_in_steps:
         return ""
     *_, outermost = failure.facts.module_calls_around(reader.module_call)
     root = failure.facts.module_call[outermost].module_id
@@ -362,9 +399,9 @@ def repeated_readers(failure: Failure, first: Call, last: Call, met: set[int]) -
     """Return the calls between two backwards whose nodes the second one meets, and whose line
     ran before the first one too."""
     on_the_way = {failure.graph.node[n].call_id for n in met}
-    sites_before = {site_of(c) for c in failure.calls_before(first)}
+    sites_before = {site_in_loop(c) for c in failure.calls_before(first)}
     between = failure.calls_between(first, last)
-    return [c for c in between if c.id in on_the_way and site_of(c) in sites_before]
+    return [c for c in between if c.id in on_the_way and site_in_loop(c) in sites_before]
 
 
 def maker_on_the_way(failure: Failure, tensor: Tensor, nodes: Set[int | None]) -> Call | None:
@@ -413,4 +450,4 @@ def names_bound(maker: Call, reader: Call) -> list[str]:
 def names_in_code(call: Call) -> tuple[list[str], set[str]]:
     """Return the names, attributes and items that the code of a call binds, from left to right, and
     those that it reads."""
-    return names_in((call.source.code or "") if call.source else "")
+    return names_in(whole_code(call) if call.source else "")

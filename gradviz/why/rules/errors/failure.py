@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 NAME = 40  # characters of a tensor's name in a sentence
 LINE = 90  # characters of a line that is to be moved, or written anew
+_ADDING = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_"})
 
 
 def recorded_error(graph: Graph, message: str) -> Raised | None:
@@ -342,7 +343,7 @@ class Failure:
         """Return where a call stands, and the line of the backward's own scope under which it ran:
         the same again for each iteration of a loop, and another for a helper that is called
         elsewhere."""
-        return site_of(call), self._outer_line(call)
+        return site_in_loop(call), self._outer_line(call)
 
     def _outer_line(self, call: Call) -> int | None:
         """Return the line in the scope of the call that raised under which a call ran; None where
@@ -378,6 +379,13 @@ class Failure:
             objects = {t.object_id for t in read if t.is_leaf and t.requires_grad}
             leaves.setdefault(site_of(call), set()).update(objects)
         return leaves
+
+
+def site_in_loop(call: Call) -> Site | None:
+    """Return where a call stands, the same for each iteration of a loop: ``total += loss`` is
+    another function where ``total`` is still the number 0."""
+    site = site_of(call)
+    return (site[0], "__add__", site[2]) if site and site[1] in _ADDING else site
 
 
 def runs_in(call: Call | None, statement: Any) -> bool:

@@ -7,6 +7,7 @@ and what one of two backwards was not meant for.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import line_of
 from gradviz.names.frames import (
+    call_alone,
     frames,
     keepers,
     names_in,
@@ -486,30 +488,44 @@ def stepped_already(failure: Failure, two: TwoBackwards) -> Explanation | None:
             Cause.SECOND_BACKWARD, "stepped_already", place=reader, **two.words, **others
         )
     met = failure.facts.reachable(two.roots)
-    door = door_of(failure, met, two.already, two.own)
+    doors = doors_of(failure, met, two.already, two.own)
     place = whole_of(failure, two.shared[0])
-    if door is None or place is None:
+    if not doors or place is None:
         return trained_by_both(failure, two)
-    value = door.word or failure.in_code(door.tensor)
     return two.answer(
         Cause.SECOND_BACKWARD,
         "anew_detached",
         place=place,
-        value=value,
-        at=failure.code(door.place, LINE),
+        edits=[door.edit(failure) for door in doors],
         **two.words,
         **others,
     )
 
 
 def sum_of_losses(failure: Failure, first: Call) -> str:
-    """Return the code of one backward from the sum of two losses."""
-    calls = (first, failure.call)
-    roots = [failure.graph.tensor[c.inputs[0]] for c in calls if c is not None and c.inputs]
+    """Return the code of one backward in the place of two: from the sum of the losses; where one
+    was handed a gradient, from both at once, as what they began from need not be one number."""
+    calls = [call for call in (first, failure.call) if call is not None and call.inputs]
+    roots = [failure.graph.tensor[call.inputs[0]] for call in calls]
     names = [tensor.code_name for tensor in roots]
-    if len({*names} - {""}) < 2:
+    scopes = {variables_of(frame) for call in calls for frame in frames(call)[:1]}
+    if len({*names} - {""}) < 2 or len(scopes) > 1:
         return say("raised.sum_of_losses")
-    return Code(f"({' + '.join(names)}).backward()")
+    given = [_gradient_given(call, name) for call, name in zip(calls, names, strict=True)]
+    if not any(given):
+        return Code(f"({' + '.join(names)}).backward()")
+    starts = ", ".join(code or "None" for code in given)
+    return Code(f"torch.autograd.backward([{', '.join(names)}], [{starts}])")
+
+
+def _gradient_given(call: Call, name: str) -> str:
+    """Return the code of the gradient that a backward from a variable was handed; "" of none."""
+    alone = call_alone(code_of(place_at(call, 0)))
+    if alone is None or ast.unparse(alone.func) != f"{name}.backward":
+        return ""
+    by_name = (word.value for word in alone.keywords if word.arg == "gradient")
+    value = next(iter([*alone.args[:1], *by_name]), None)
+    return "" if value is None else ast.unparse(value)
 
 
 def let_in(failure: Failure) -> Explanation | None:
@@ -519,24 +535,30 @@ def let_in(failure: Failure) -> Explanation | None:
     if two is None or not two.trained or two.is_same_graph:
         return None
     foreign = two.behind - two.moved
-    door = door_of(failure, set(two.earlier.ran), foreign, two.trained) if foreign else None
-    if door is None or not is_kept_apart(failure, foreign, door.history, two.first):
+    doors = doors_of(failure, {*two.earlier.ran}, foreign, two.trained) if foreign else []
+    if not doors or not is_kept_apart(failure, foreign, doors, two.first):
         return None
     return failure.answer(
         Cause.SECOND_BACKWARD,
         "let_in" if two.behind <= foreign else "let_in_anew",
-        calls=[door.place, failure.call],
+        calls=[*dict.fromkeys(door.place for door in doors), failure.call],
         also_at=[two.first],
-        tensors=[door.tensor],
+        tensors=[door.tensor for door in doors],
         nodes=[two.node],
         **{
             **two.words,
-            "value": door.word or failure.in_code(door.tensor),
-            "code": failure.code(door.place, LINE),
-            "leaves": failure.names(failure.facts.leaves_reached(door.tensor.id)),
+            "values": [door.called(failure) for door in doors],
+            "edits": [door.edit(failure) for door in doors],
+            "leaves": _leaves_behind_doors(failure, doors),
             "others": two.leaves(two.trained),
         },
     )
+
+
+def _leaves_behind_doors(failure: Failure, doors: list[Door]) -> list[str]:
+    """Return the names of the leaves from which all that is handed over was computed."""
+    reached = (failure.facts.leaves_reached(door.tensor.id) for door in doors)
+    return failure.names(leaf for leaves in reached for leaf in leaves)
 
 
 class Door(NamedTuple):
@@ -554,19 +576,30 @@ class Door(NamedTuple):
     word: str
     history: set[int]
 
+    def called(self, failure: Failure) -> str:
+        """Return what is handed over, as code."""
+        return Code(self.word or failure.in_code(self.tensor))
 
-def door_of(failure: Failure, met: Set[int], foreign: set[int], trained: set[int]) -> Door | None:
+    def edit(self, failure: Failure) -> str:
+        """Say how it is handed over without its history."""
+        code = failure.code(self.place, LINE)
+        return say("raised.detached_in", value=self.called(failure), code=code)
+
+
+def doors_of(failure: Failure, met: Set[int], foreign: set[int], trained: set[int]) -> list[Door]:
     """Return where the nodes that a backward meets go over from the leaves that it was to train to
-    others."""
+    others, each once."""
     tensor, facts = failure.graph.tensor, failure.facts
     made = {failure.graph.node[n].call_id for n in met}
+    found = dict[int, Door]()
     for call in (c for c in failure.graph.calls if c.id in made):
         inside = [i for i in call.inputs if is_of(failure, tensor[i], foreign)]
         reached = {o for i in call.outputs for o in objects(facts.leaves_reached(i))}
         if inside and not trained.isdisjoint(reached):
             behind = (i for i in facts.ancestors(inside[:1]) if is_of(failure, tensor[i], foreign))
-            return opened(failure, call, sorted(behind), made)
-    return None
+            door = opened(failure, call, sorted(behind), made)
+            found.setdefault(door.tensor.object_id, door)
+    return [*found.values()]
 
 
 def opened(failure: Failure, call: Call, history: list[int], made: set[int | None]) -> Door:
@@ -598,13 +631,14 @@ def is_of(failure: Failure, tensor: Tensor, leaves: set[int]) -> bool:
     return bool(behind) and behind <= leaves and not tensor.is_leaf
 
 
-def is_kept_apart(failure: Failure, leaves: set[int], history: set[int], first: Call) -> bool:
+def is_kept_apart(failure: Failure, leaves: set[int], doors: list[Door], first: Call) -> bool:
     """Say whether something speaks for it that a loss was not to train these leaves: an optimizer
     of its own has them, their gradients were cleared after its backward, or the same value is
     detached elsewhere."""
     detached = {CutReason.DETACH, CutReason.DETACH_IN_PLACE, CutReason.DATA}
     cuts = (c for c in failure.graph.cuts if c.reason in detached)
     others = {*failure.graph.held} | written_between(failure, first)
+    history = {i for door in doors for i in door.history}
     return leaves <= others or any(c.input_id in history for c in cuts)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.effects import DETACHED, ELEMENTWISE_LOSSES, PRODUCTS
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Node
 from gradviz.names.written import Number, factors_written, texts_near
+from gradviz.why.code.comparisons import bracketed, threshold_in
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
 # losses that are never below 0, and 0 only where their derivative is: at what they aim at
@@ -218,6 +219,24 @@ def _chooses(facts: Facts, node: Node, call: Call) -> Reason | None:
     return Reason(say("zero.chose_other", function=_CHOOSING[kind]))
 
 
+def _thresholded(facts: Facts, node: Node, call: Call) -> Reason | None:
+    """Tell of a result that was made 0 and 1 by two writes: above a bound, and below it."""
+    if not call.inputs or threshold_in(code_of(call)) is None:
+        return None
+    events = facts.writes_by_object.get(facts.graph.tensor[call.inputs[0]].object_id, ())
+    calls = [facts.graph.call[i] for i in dict.fromkeys(event.call_id for event in events)]
+    set_at = [(one, found) for one in calls if (found := threshold_in(code_of(one))) is not None]
+    numbers = {found.is_above: found.number for _, found in set_at}
+    if numbers != {True: 1.0, False: 0.0} or len({found[:2] for _, found in set_at}) > 1:
+        return None
+    name, bound = set_at[0][1][:2]
+    words = Words(facts.graph)
+    lines = [words.at(one) for one, _ in set_at]
+    soft = Code(f"{name} = torch.sigmoid({name} - {bracketed(bound)})")
+    why = say("zero.thresholded", name=Code(name), lines=lines)
+    return Reason(why, say("zero.mend_thresholded", soft=soft, lines=lines))
+
+
 _REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
     _own_target,
     _given_ones,
@@ -229,4 +248,5 @@ _REASONS: tuple[Callable[[Facts, Node, Call], Reason | None], ...] = (
     _padding,
     _dropped_all,
     _chooses,
+    _thresholded,
 )
