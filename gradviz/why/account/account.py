@@ -35,6 +35,7 @@ from gradviz.why.account.functions_left_out import functions_left_out
 from gradviz.why.account.handed_gradient import derived_at_once, handed_gradient
 from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.hooks_of_parameters import hooks_of_parameters
+from gradviz.why.account.inverted_masks import inverted_masks
 from gradviz.why.account.kept_again import kept_again
 from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.layers_again import layers_again
@@ -72,6 +73,7 @@ from gradviz.why.account.scaled_steps import scaled_steps
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
 from gradviz.why.account.shuffled_apart import shuffled_apart
+from gradviz.why.account.similar_to_itself import similar_to_itself
 from gradviz.why.account.small_steps import small_steps
 from gradviz.why.account.spread import spread_predictions, spread_statistics
 from gradviz.why.account.stale import stale
@@ -285,6 +287,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from _compared_alike(case)
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
+    yield from inverted_masks(case)
+    yield from similar_to_itself(case.facts, words)
     yield from own_targets(case.facts, words, _loss_domains(case).are_equal)
     yield from drifting(case.facts, words)
     yield from draws(case.facts, words, case.statements)
