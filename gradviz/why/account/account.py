@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Symptom
 from gradviz.why.account.arguments import arguments
+from gradviz.why.account.attention import attention
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.bounded_scores import bounded_scores
 from gradviz.why.account.class_left_out import class_left_out
@@ -21,12 +22,14 @@ from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.compared_alike import compared_alike
 from gradviz.why.account.copies import Copies
+from gradviz.why.account.counted_means import counted_means
 from gradviz.why.account.draws import draws
 from gradviz.why.account.drifting import drifting
 from gradviz.why.account.eval_freezes_nothing import eval_freezes_nothing
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
+from gradviz.why.account.filled_backwards import filled_backwards
 from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.froze_nothing import froze_nothing
@@ -37,6 +40,7 @@ from gradviz.why.account.hooks_in_vain import hooks_in_vain
 from gradviz.why.account.hooks_of_parameters import hooks_of_parameters
 from gradviz.why.account.inverted_masks import inverted_masks
 from gradviz.why.account.kept_again import kept_again
+from gradviz.why.account.last_of_padding import last_of_padding
 from gradviz.why.account.layer_settings import layer_settings
 from gradviz.why.account.layers_again import layers_again
 from gradviz.why.account.learned_weights import learned_weights
@@ -49,7 +53,7 @@ from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.masks import masked_too_late
 from gradviz.why.account.mixed_reductions import mixed_reductions
-from gradviz.why.account.module_hooks import hooks_of_modules
+from gradviz.why.account.module_hooks import hooks_of_another, hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.norm_of_one import norm_of_one
@@ -57,6 +61,7 @@ from gradviz.why.account.not_saved import not_saved
 from gradviz.why.account.nothing_loaded import nothing_loaded
 from gradviz.why.account.one_in_a_list import one_in_a_list
 from gradviz.why.account.out_of_reach import out_of_reach
+from gradviz.why.account.overlaps import overlaps
 from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
@@ -88,7 +93,7 @@ from gradviz.why.account.undone import undone
 from gradviz.why.account.uneven_steps import uneven_steps
 from gradviz.why.account.unregistered import unregistered
 from gradviz.why.account.unscored import unscored
-from gradviz.why.account.untied import untied
+from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
@@ -244,6 +249,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
     yield from uneven_steps(steps)
+    yield from counted_means(steps, case.statements)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()
@@ -265,6 +271,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from _domains(case)
     yield from _learned_weights(case)
     yield from untied(case)
+    yield from untied_again(case)
     yield from symmetric(case)
     yield from nothing_loaded(case)
     yield from not_saved(case)
@@ -273,13 +280,19 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from layers_again(case.facts, words)
     yield from unscored(case.facts, words)
     yield from shuffled_apart(case.facts, words, case.statements)
+    yield from filled_backwards(words, case.statements)
+    yield from attention(case.facts, words)
+    yield from overlaps(case.facts, words)
     yield from one_in_a_list(case)
     yield from listed_twice(case)
     yield from unregistered(case)
     yield from module_use(case)
+    yield from last_of_padding(case, _loss_domains(case).values_of)
     live = case.live_state
     parts = live.parts()
     yield from hooks_of_modules(live.facts, words, parts, live.object_of, case.statements)
+    known = list(live.parts_known())
+    yield from hooks_of_another(live.facts, words, known, live.object_of, case.statements)
     yield from Forward(case.facts, words).remarks()
     yield from spread_predictions(case.facts, words)
     yield from spread_statistics(case.facts, words)

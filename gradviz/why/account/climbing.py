@@ -87,7 +87,7 @@ def _entropies(facts: Facts, words: Words) -> Iterator[Remark]:
     for loss in facts.losses[-1:]:
         behind = facts.ancestors([loss])
         of_policy = any(_is_log_prob(c) and behind & {*c.outputs} for c in facts.ordinary_calls)
-        for call, sign in _signed_parts(facts, loss) if of_policy else ():
+        for call, sign in signed_parts(facts, loss) if of_policy else ():
             if sign > 0 and _is_entropy(call):
                 fields = {"loss": words.name(loss), "code": words.at(call)}
                 yield Remark(Weight.WEIGHTY, "entropy_with_plus", fields, (call,))
@@ -98,7 +98,7 @@ def _clipped_surrogates(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of the larger of a value and of what was clipped beside it that stands in a loss with a
     minus: the loss is least where the value is far beyond what clips it."""
     for loss in facts.losses[-1:]:
-        for call, sign in _signed_parts(facts, loss):
+        for call, sign in signed_parts(facts, loss):
             given = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
             is_larger = plain_name(call.function) in _LARGER_OF_TWO and len(given) == 2
             if sign < 0 and is_larger and sum(_is_clipped(facts, i) for i in given) == 1:
@@ -198,12 +198,12 @@ def _without_lower_end(
 
 def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:
     """Yield the exponentials that a loss is minus a positive multiple of."""
-    for call, sign in _signed_parts(facts, loss):
+    for call, sign in signed_parts(facts, loss):
         if plain_name(call.function) in _EXPONENTIALS and sign < 0:
             yield call
 
 
-def _signed_parts(facts: Facts, loss: int) -> Iterator[tuple[Call, int]]:
+def signed_parts(facts: Facts, loss: int) -> Iterator[tuple[Call, int]]:
     """Yield the calls that gave what a loss is a sum of, and the sums of these, each with the sign
     with which it stands there, as far as calls and the numbers that they gave prove it."""
     todo = [(loss, 1)]

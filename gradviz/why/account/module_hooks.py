@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from gradviz.graph.facts import Facts
@@ -14,6 +15,14 @@ from gradviz.names.statements import Statements, code_of_function, function_node
 from gradviz.watch import torch_private
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
+
+_PUTS = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_backward_hook",
+)
 
 
 def hooks_of_modules(
@@ -76,6 +85,61 @@ def _passed_by(
         "instead": f"{ast.unparse(owner)}(…)",
     }
     return Remark(Weight.IN_VAIN, "hooks_passed_by", fields, statements=(place,))
+
+
+def hooks_of_another(
+    facts: Facts,
+    words: Words,
+    parts: Sequence[tuple[str, Any]],
+    object_of: Callable[[Any], int | None],
+    statements: Statements,
+) -> Iterator[Remark]:
+    """Tell of hooks of a module that no call used, where one alike that has no hooks was called: a
+    copy of it, or what it is a copy of. The arguments are those of ``hooks_of_modules``."""
+    putting = [place for method in _PUTS for place, _ in statements.calls(method)]
+    read = _read_in_modules(facts) if putting else set[int]()
+    used = [(n, p) for n, p in parts if not read.isdisjoint(map(object_of, p.parameters()))]
+    ran = {id(part) for _, part in used}
+    for name, part in parts if used else ():
+        alike = [n for n, p in used if _is_alike(p, part) and not torch_private.module_hooks(p)]
+        if id(part) not in ran and alike and _has_own_hooks(part):
+            place = putting[-1]
+            fields = {
+                "module": name,
+                "code": place.code,
+                "place": words.line_of(place),
+                # of a model with several such layers, the one at the same place
+                "other": max(alike, key=partial(_common_end, name)),
+            }
+            yield Remark(Weight.IN_VAIN, "hooks_of_another", fields, statements=(place,))
+            return
+
+
+def _read_in_modules(facts: Facts) -> set[int]:
+    """Return the objects that calls inside of modules read: what copies a module reads it, too."""
+    inside = (c for c in facts.ordinary_calls if c.module_call is not None)
+    return {facts.graph.tensor[i].object_id for c in inside for i in c.inputs}
+
+
+def _has_own_hooks(part: Any) -> bool:
+    """Say whether a module has hooks that are functions of Python's."""
+    return any(code_of_function(hook) for hook in torch_private.module_hooks(part))
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Say whether two modules are of one class and have parameters of the same shapes."""
+    shapes = [[tuple(p.shape) for p in part.parameters()] for part in (one, other)]
+    return type(one) is type(other) and bool(shapes[0]) and shapes[0] == shapes[1]
+
+
+def _common_end(one: str, other: str) -> int:
+    """Return how many letters two names share at their end.
+
+    >>> _common_end("model.conv2", "trained.conv2"), _common_end("a.fc", "b.conv")
+    (6, 0)
+    """
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _inputs_without_gradient(

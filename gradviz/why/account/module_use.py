@@ -141,7 +141,7 @@ def _last_of_the_batch(case: Case) -> Iterator[Remark]:
     if len(firsts) != 1:
         return
     batch_dim = 0 if firsts.pop() else 1
-    taken = {line_of(c): c for c in _indexed(case) if _dim_of_last(c, case) == batch_dim}
+    taken = {line_of(c): c for c in indexed(case) if dim_of_last(c, case) == batch_dim}
     for call in taken.values():
         shape = case.graph.tensor[call.inputs[0]].shape or ()
         fields = {
@@ -154,7 +154,7 @@ def _last_of_the_batch(case: Case) -> Iterator[Remark]:
         yield Remark(Weight.WEIGHTY, key, fields, (call,))
 
 
-def _indexed(case: Case) -> Iterator[Call]:
+def indexed(case: Case) -> Iterator[Call]:
     """Yield the calls that index the steps of a batch as a recurrent layer gave them, on the way to
     a loss."""
     behind = case.facts.in_losses
@@ -174,7 +174,7 @@ def _is_recurrent(case: Case, maker: Call) -> bool:
     return around is not None and around.kind in _RECURRENT
 
 
-def _dim_of_last(call: Call, case: Case) -> int | None:
+def dim_of_last(call: Call, case: Case) -> int | None:
     """Return the dimension of which an index takes the last element: 0 of ``out[-1]``, 1 of
     ``out[:, -1]``; None for other indices."""
     for file, node in case.statements.nodes(ast.Subscript):

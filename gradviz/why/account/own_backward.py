@@ -59,12 +59,16 @@ def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterato
         words: what tensors and calls are called.
         statements: the code that ran.
     """
+    told = set[str]()  # of a gradient that is never read once for each Function
     for run in _last_runs(facts):
         for file, kind in _classes_of(run, statements):
             methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
             forward, backward = (_with_helpers(methods, name) for name in ("forward", "backward"))
             if forward and backward:
-                yield _told(facts, words, run, file, kind, forward, backward)
+                remark = _told(facts, words, run, file, kind, forward, backward)
+                if remark.key != "gradient_unread" or kind.name not in told:
+                    told.add(kind.name)
+                    yield remark
 
 
 def _told(
@@ -98,6 +102,8 @@ def _told(
         module = run.call.module
         inside = say("label.in_module", module=module) if module else ""
         change = "reverses_all", {"loss": words.name(loss.id), "inside": inside}
+    elif unread := _gradient_unread(backward, run.ran):
+        change = "gradient_unread", {"unread": unread}
     elif undivided is not None:
         change = "mean_undivided", {"value": ast.unparse(_return_of(forward[0]))}
     elif factor == 1:
@@ -214,6 +220,18 @@ def _undivided(forward: ast.FunctionDef, backward: list[ast.FunctionDef]) -> ast
         return None
     products = [n for n in ast.walk(backward[0]) if isinstance(getattr(n, "op", None), ast.Mult)]
     return statement_or_head(products[-1]) if products else None
+
+
+def _gradient_unread(backward: list[ast.FunctionDef], ran: NodeRan) -> list[str]:
+    """Return what a backward is handed from above, where it reads nothing of that and something
+    else than 1 arrived; nothing where it returns no gradient."""
+    function, *_ = backward
+    handed = [a.arg for a in function.args.args[1:]]
+    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    is_one = all(text in (None, "1", "1.0") for text in ran.arrived)
+    if not handed or function.args.vararg or not read.isdisjoint(handed) or is_one:
+        return []
+    return handed if any(text is not None for text in ran.sent) else []
 
 
 def _is_mean(forward: ast.FunctionDef) -> bool:

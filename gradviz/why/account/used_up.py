@@ -15,7 +15,7 @@ from gradviz.words.words import Words
 
 # methods of modules, and functions of Python's, that give a generator or another iterator
 _METHODS = {"parameters", "named_parameters", "buffers", "modules", "children"}
-_BUILT_IN = {"filter", "map", "zip"}
+_BUILT_IN = {"filter", "map", "zip", "iter"}
 # calls that go through nothing of what they are handed, or through a part
 _ONLY_LOOK = {"next", "print", "type", "iter", "isinstance", "id", "repr", "hasattr", "islice"}
 # what stands in these may not run
@@ -45,9 +45,37 @@ def _used_up_attributes(words: Words, statements: Statements, own: Set[str]) -> 
     for file, node in statements.nodes(ast.Assign):
         if not isinstance(node.targets[0], ast.Attribute) or not _is_generator(node.value, own):
             continue
-        again = _read_by_another(node, [n for f, n in attributes if f is file], own)
+        here = [n for f, n in attributes if f is file]
+        again = _read_by_another(node, here, own)
         if again is not None:
             yield _told(words, file, node, again)
+        elif (anew := _read_anew(node, here, own, statements)) is not None:
+            yield _told(words, file, node, anew)._replace(key="used_up_again")
+
+
+def _read_anew(
+    made: ast.Assign, attributes: Sequence[ast.Attribute], own: Set[str], statements: Statements
+) -> Any:
+    """Return the loop of a method that goes through an attribute's iterator to its end, where the
+    constructor alone gives the attribute its value, and loops call that method; None where there is
+    none.
+
+    Args:
+        made: the statement that gives an attribute the iterator.
+        attributes: those of its file.
+        own: functions and classes of the program: what they do with it is not known.
+        statements: the code that ran.
+    """
+    target: Any = made.targets[0]
+    same = [n for n in attributes if n.attr == target.attr]
+    if any(isinstance(n.ctx, ast.Store) and n is not target for n in same):
+        return None
+    reads = [n for n in same if isinstance(n.ctx, ast.Load) and _uses_up(n, own)]
+    later = [n for n in reads if _is_in_another_method(n, scope_of(made))]
+    if len(later) != 1 or not isinstance(getattr(later[0], "parent", None), ast.For):
+        return None
+    calls = [node for _, node in statements.calls(scope_of(later[0]).name)]
+    return _statement_of(later[0]) if any(map(_loop_around, calls)) else None
 
 
 def _read_by_another(made: ast.Assign, attributes: Sequence[ast.Attribute], own: Set[str]) -> Any:

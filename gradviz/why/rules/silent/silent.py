@@ -128,9 +128,11 @@ class Silent:
     def parts(self) -> Iterator[tuple[str, torch.nn.Module]]:
         """Yield these modules and all that are in them, each with its name, that of the model
         included; nothing of one that is half built."""
-        for title, module in self.modules.items():
-            for path, part in read(partial(_named_modules, module)) or ():
-                yield ".".join(filter(None, (title, path))), part
+        yield from _parts_of(self.modules)
+
+    def parts_known(self) -> Iterator[tuple[str, torch.nn.Module]]:
+        """Yield the same of all modules that have a name."""
+        yield from _parts_of(self.named_modules)
 
     def answer(
         self,
@@ -215,6 +217,13 @@ class Silent:
 def _symptom_of(cause: Cause) -> Symptom:
     """Return what such a fault is seen by: wrong numbers, or else all that it explains."""
     return Symptom.SOME if Symptom.SOME in cause.explains else next(iter(cause.explains))
+
+
+def _parts_of(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Yield some modules and all that are in them, each with its name."""
+    for title, module in modules.items():
+        for path, part in read(partial(_named_modules, module)) or ():
+            yield ".".join(filter(None, (title, path))), part
 
 
 def _named_modules(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:

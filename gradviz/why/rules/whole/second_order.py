@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Tensor
+from gradviz.graph.sent import number_of
 from gradviz.watch.identity import read
+from gradviz.why.evidence.handed_on import plain_name
 from gradviz.why.question.subjects import state_of
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -36,7 +38,7 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is all zeros, where only functions with straight pieces
     stand on its way."""
     for second in (*_returned(case), *_filled(case)):
-        functions = _straight_on(case, second) if second.state == "zero" else []
+        functions = straight_on(case, second.run, second.of) if second.state == "zero" else []
         if functions:
             return _told(case, second, functions)
     return None
@@ -44,12 +46,12 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
 
 def none_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
-    words, firsts, asked = case.words, _firsts(case), _differentiated(case)
+    words, before, asked = case.words, firsts(case), _differentiated(case)
     for second in _returned(case):
         if second.state != "none" or second.of_object not in asked:
             continue
         root = case.graph.call[second.run.call_id].inputs[0]
-        if not firsts.isdisjoint(case.facts.ancestors([root])):
+        if not before.isdisjoint(case.facts.ancestors([root])):
             return case.answer(
                 Cause.NOT_IN_LOSS,
                 "second_none",
@@ -90,7 +92,22 @@ def _returned(case: Case) -> Iterator[Second]:
             made = outputs.pop(0) if outputs and (whole or preview is not None) else None
             gradient = living.get(made) if made is not None else None
             state = _state(preview) if gradient is None else state_of(gradient)
+            if state == "unknown" and came_as_zeros(case, run, of):
+                state = "zero"
             yield Second(run, of, case.graph.tensor[of].object_id, state, made)
+
+
+def came_as_zeros(case: Case, run: Backward, of: int) -> bool:
+    """Say whether all that a run sent to a tensor is known to have been zeros."""
+    ran = {event.node_id: event for event in case.facts.nodes_of_run.get(run.run, ())}
+    end, norms = node_of(case, of), list[float]()
+    for edge in case.facts.edges_into.get(-1 if end is None else end, ()):
+        event = ran.get(edge.node_id)
+        if event is None or event.sent[edge.next_index] is None:
+            continue
+        measured = event.sent_norms[edge.next_index] if event.sent_norms else None
+        norms.append(number_of(measured, event.sent[edge.next_index]))
+    return bool(norms) and not any(norm != 0 for norm in norms)
 
 
 def _state(preview: str | None) -> str:
@@ -129,7 +146,7 @@ def _waited_for(case: Case) -> set[int]:
     return looked | ({id(t) for _, t in case.tensors.values()} if case.in_particular else set())
 
 
-def _firsts(case: Case) -> set[int]:
+def firsts(case: Case) -> set[int]:
     """Return the states that calls of autograd.grad returned."""
     runs = (b for b in case.graph.backwards if b.kind == "grad")
     return {i for run in runs for i in case.graph.call[run.call_id].outputs}
@@ -142,15 +159,21 @@ def _differentiated(case: Case) -> set[int]:
     return {case.graph.tensor[i].object_id for i, preview in pairs if preview is not None}
 
 
-def _straight_on(case: Case, second: Second) -> list[str]:
+def straight_on(case: Case, run: Backward, of: int) -> list[str]:
     """Return the functions with straight pieces whose derivative was differentiated on the way to
     a tensor; none where that of another function stands there too."""
-    facts, edge = case.facts, case.graph.tensor[second.of].gradient_edge
-    end = edge.node_id if edge else facts.accumulate_node.get(second.of_object)
-    on_the_way = facts.reachable(second.run.roots) & facts.above({end}) if end is not None else ()
+    facts, end = case.facts, node_of(case, of)
+    on_the_way = facts.reachable(run.roots) & facts.above({end}) if end is not None else ()
     names = (case.graph.node[i].name for i in on_the_way)
     functions = {STRAIGHT.get(n.partition(AGAIN)[0], "") for n in names if AGAIN in n}
     return [] if "" in functions else sorted(functions)
+
+
+def node_of(case: Case, of: int) -> int | None:
+    """Return the node at which the gradient of a tensor arrives."""
+    state = case.graph.tensor[of]
+    edge = state.gradient_edge
+    return edge.node_id if edge else case.facts.accumulate_node.get(state.object_id)
 
 
 def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
@@ -158,10 +181,16 @@ def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
     words, call = case.words, case.graph.call[second.run.call_id]
     of = words.name(second.of)
     made = case.graph.tensor[second.made].code_name if second.made is not None else ""
+    behind = case.facts.ancestors(call.inputs[:1])
+    straight = [
+        c
+        for c in case.facts.ordinary_calls
+        if plain_name(c.function) in functions and not behind.isdisjoint(c.outputs)
+    ]
     return case.answer(
         Cause.ZERO_GRADIENT,
         "second_slope",
-        calls=[call],
+        calls=[call, *straight[-1:]],
         tensor_ids=[second.of, *([] if second.made is None else [second.made])],
         name=say("label.grad", name=of) if second.made is None else made or words.name(second.made),
         root=words.name(call.inputs[0]),
