@@ -31,6 +31,7 @@ from gradviz.graph.records import (
     Freed,
     Graph,
     Hooked,
+    Module,
     ModuleCall,
     Node,
     NodeKind,
@@ -366,6 +367,32 @@ class Facts:
         """The parameters of the modules that ran, by object id."""
         parameters = (p for m in self.graph.modules for p in m.parameters)
         return {p.object_id for p in parameters if p.object_id is not None}
+
+    @cached_property
+    def names_in_modules(self) -> dict[int, list[str]]:
+        """The names that the modules which ran have for each parameter, by object id: of what two
+        of them share both."""
+        return grouped(
+            (p.object_id, self._called(module) + p.name)
+            for module in self.graph.modules
+            for p in module.parameters
+            if p.object_id is not None
+        )
+
+    def _called(self, module: Module) -> str:
+        """Return what stands before the names of a module's parameters, where it is called by
+        another name than the code that ran it has: agent.actor, which is self.actor there."""
+        for p in module.parameters:
+            state = self.latest_state.get(p.object_id) if p.object_id is not None else None
+            name = (state.name if state is not None else None) or ""
+            if name.endswith(f".{p.name}") and len(self._roots_with[p.object_id]) == 1:
+                return name.removesuffix(p.name)
+        return f"{module.name}."
+
+    @cached_property
+    def _roots_with(self) -> dict[int | None, list[int]]:
+        """The modules that have a parameter, by object id."""
+        return grouped((p.object_id, m.id) for m in self.graph.modules for p in m.parameters)
 
     @cached_property
     def read_ids(self) -> set[int]:

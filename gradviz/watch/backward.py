@@ -62,6 +62,7 @@ class Log(Protocol):
 
 # Looked up once: every node of a run asks them.
 _unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
+_graph_task = torch_private.backward_under_way
 _row, _TENSOR = tuple.__new__, torch.Tensor
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 # Nodes that send the numbers that arrive, in another shape.
@@ -167,7 +168,7 @@ class _Node:
     def before(self, grads: Any) -> None:
         """Read what arrives."""
         watch = self.watch
-        if get_ident() != watch.thread and _other_thread() is None:
+        if watch.thread_of_run() is None:
             return
         watch.current = self.own
         try:
@@ -187,7 +188,7 @@ class _Node:
     def after(self, sent: Any, arrived: Any) -> None:
         """Read what is sent."""
         watch = self.watch
-        thread = 0 if get_ident() == watch.thread else _other_thread()
+        thread = watch.thread_of_run()
         if thread is None:
             return
         watch.current = None
@@ -274,7 +275,7 @@ class _Leaf(_Node):
     def before(self, grads: Any) -> None:
         """Read what arrives, and what is there."""
         watch = self.watch
-        if get_ident() != watch.thread and _other_thread() is None:
+        if watch.thread_of_run() is None:
             return
         watch.current = self.own
         try:
@@ -287,7 +288,7 @@ class _Leaf(_Node):
     def after(self, sent: Any, arrived: Any) -> None:
         """Read what has become of the ``.grad``."""
         watch = self.watch
-        thread = 0 if get_ident() == watch.thread else _other_thread()
+        thread = watch.thread_of_run()
         if thread is None:
             return
         watch.current = None
@@ -324,6 +325,7 @@ class Watch:
     ) -> None:
         self.recorder, self.call, self.run = recorder, call, run
         self.thread = get_ident()
+        self.task: int | None = None  # what the engine calls this run, once a hook of it has run
         self.handles: list[Any] = []
         self.current: int | None = None
         self.early = True  # does a hook stand before every node? See NOTE [one hook a node]
@@ -408,6 +410,19 @@ class Watch:
             leaf.ran(incoming, 0)
 
     # --- what the hooks ask -----------------------------------------------------------------------
+
+    def thread_of_run(self) -> int | None:
+        """Return 0 where a hook runs on the thread of this backward, 1 on one of the engine's own.
+        None where it is of another run: of a thread of the user's, or of a backward that a hook of
+        the user's runs through the same nodes while this one waits."""
+        thread = 0 if get_ident() == self.thread else _other_thread()
+        if thread is None:
+            return None
+        task = _graph_task()
+        # what is begun later has a higher number
+        if self.task is None or (task is not None and task < self.task):
+            self.task = task
+        return thread if task == self.task else None
 
     def arriving(self, inlets: list[Inlet], grads: Any) -> tuple[Value | None, ...]:
         """Return what arrives at a node, and what was changed on its way there."""

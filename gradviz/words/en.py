@@ -49,6 +49,7 @@ LABEL = {
 LIST = {
     "times": "{place}, {n} times",
     "more_places": "and {n:# more place|# more places}",
+    "at_least": "at least {what}",  # a number of times, of a recording that has not kept all
 }
 
 # the values of a tensor that were not read: words/speech.py
@@ -670,6 +671,8 @@ ENTRY = {
     "all_have_zeros": "{n} of {n} trainable {count:parameter has|parameters have} a gradient{frozen:|, # frozen|, # frozen}; {zeros} {zeros:is|are} exactly 0 for a known reason, none is None or NaN",
     "in_turn": "{have} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}; {turns:# is|# are} used in turn, and nothing of {turns:it|them} goes into the last loss",
     "all_had": "{n} of {n} trainable parameters had a gradient; it was cleared after the step{frozen:|, # frozen|, # frozen}",
+    "not_counted": "{what}; not counted: {n} kept off by {cutters:list}",
+    "others_cleared": "{have} of {n} trainable parameters have a gradient{frozen:|, # frozen|, # frozen}; {cleared:# had its|# had theirs} from another loss until it was cleared",
     "all_have_or_had": "{n} of {n} trainable parameters have a gradient, or had one that was cleared after the step{frozen:|, # frozen|, # frozen}",
     "leaves_have": "{n:the only leaf|all # leaves} behind {loss}, {leaves:few}, {n:has|have} a gradient; none is None, all zeros or NaN",
     "leaves_had": "{n:the only leaf|all # leaves} behind {loss}, {leaves:few}, {rest:had a gradient; it|have a gradient, or had one that|have a gradient, or had one that} was cleared after the step",
@@ -1106,6 +1109,10 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.FROZEN, "frozen_now"): Answer(
         verdict="{it} is frozen now; it was not when {loss} was computed: its .grad is from then.",
         mend="{grad} = None, so that no optimizer uses it.",
+    ),
+    (Cause.FROZEN, "frozen_since"): Answer(
+        verdict="{it} is frozen now; it was not when {loss} was computed: its .grad is from then, and a step has used it.",
+        mend="if an optimizer that has it is stepped again: {grad} = None before that, or it moves by the old gradient.",
     ),
     (Cause.HEALTHY, "frozen_in_turns"): Answer(
         verdict="{health}{it} does not require grad now; it did for its own loss, and a step used that gradient ({place}).",
@@ -2868,7 +2875,7 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         mend="{module}.train() right before {forward} in each iteration, if that is not meant.",
     ),
     (Cause.EVAL_MODE, "left"): Answer(
-        verdict="{module} is trained in eval mode from its forward {nth} on: {layers:few} {n:does|do} not work as in training.",
+        verdict="{module} is trained in eval mode{nth:|| from its forward # on}: {layers:few} {n:does|do} not work as in training.",
         why="nothing switched {module} back to train mode after eval().",
         mend="{module}.train() at the start of every epoch, and after each validation.",
     ),
@@ -3509,7 +3516,7 @@ ACCOUNT = {
     "leaf_anew": "{code} makes {names:few} anew for each of the {n} steps: {step} moved another tensor each time, and once only. If one is to learn: make it once, before the loop.",
     "derived_at_once": "{call} derives the {n} columns of {given} at once: each column of its result is the sum of the derivatives of all {n} by one input, mixed ones among them. If the derivative of one is wanted: torch.autograd.grad({given}[:, 0].sum(), {by}, create_graph=True)[0][:, 0], and so for each.",
     "handed_gradient": "{call} multiplies what goes back by the values of {given}: what backward() is handed is taken for the gradient of {root} that comes from above. So the derivative is multiplied by {given}. If the derivative itself is wanted: hand it torch.ones_like({root}).",
-    "optimizer_anew": "{code} makes the optimizer anew for each of the {n} steps of {step}: what {kind} keeps from step to step (momentum, averages) begins again at 0 every time. If it is to be kept: make {name} once, before the loop.",
+    "optimizer_anew": "{code} makes the optimizer anew for each step of {step}, {n:once|# times}: what {kind} keeps from step to step (momentum, averages) begins again at 0 every time. If it is to be kept: make {name} once, before the loop.",
     "used_up": "{name} is a generator ({made}), and used up once it was gone through: {statement} ({place}) finds nothing in it. {name} = list({value}) can be read again and again.",
     "rate_attribute": "{statement} ({place}) sets an attribute that no step reads: the learning rate of {optimizer} is in its param_groups, and is {rate}. If it is to change: for g in {optimizer}.param_groups: g['lr'] = … there.",
     "rate_defaults": "{statement} ({place}) sets what later groups begin with: the learning rate of {optimizer} is in its param_groups, and is {rate}. If it is to change: for g in {optimizer}.param_groups: g['lr'] = … there.",
@@ -3543,7 +3550,7 @@ ACCOUNT = {
     "kl_of_a_part": "{call} gave {value}, and between two distributions it is never below 0: a part of what a softmax made was taken ({parts:list}), and a part does not add up to 1. If these classes alone are to count: choose them first, and the softmax of them then.",
     "kl_of_no_distribution": "{call} gave {value}, and between two distributions it is never below 0: {name}, or exp() of what is compared with it, does not add up to 1. A softmax, or log_softmax, for each.",
     "kl_of_another_total": "{call} gave {value}, and between two distributions it is never below 0: {name} adds up to {total}, not to 1. {name} / {name}.sum(-1, keepdim=True), or a softmax, makes it one.",
-    "stale": "{code} was computed once, and all {n} backwards from {loss} ({place}) went through it, while steps moved {names:few}: the loss and its gradient are still those of the old values. Compute it anew in each pass, before the loss.",
+    "stale": "{code} was computed once, and {n} backwards from {loss} ({place}) went through it, while steps moved {names:few}: the loss and its gradient are still those of the old values. Compute it anew in each pass, before the loss.",
     "symmetric": "All {rows} {kind} of {names} are equal ({places:list}), and so are those of {n:its gradient|their gradients}: every output of {n:that layer|such a layer} is the same, and stays so. If they are to learn different things: different numbers to begin with, as nn.Linear has them by itself (nn.init.xavier_uniform_).",
     "one_in_a_list": "{name} holds one and the same tensor {n} times ({statement}, {place}): each shows its newest values. To keep those of each time: {given}.detach().clone() there.",
     "one_memory_in_a_list": "The {n} tensors in {name} have one memory ({statement}, {place}): each shows its newest values. To keep those of each time: {given}.detach().clone() there.",

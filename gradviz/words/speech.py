@@ -405,6 +405,20 @@ def values_of_all(preview: str | list[str] | None) -> str:
     )
 
 
+class AtLeast(int):
+    """A number of times that may have been more: of a recording that has not kept all of them.
+
+    >>> f"{AtLeast(3)} times", agreeing("once|# times")(AtLeast(1))
+    ('at least 3 times', 'at least once')
+    """
+
+    def __format__(self, spec: str) -> str:
+        """Return it as it is told."""
+        return say("list.at_least", what=format(int(self), spec))
+
+    __str__ = __repr__ = lambda self: format(self, "")
+
+
 def text_of(value: Any) -> str:
     """Return a field as a text; what is code in it stays code."""
     return value if isinstance(value, str) else str(value)
@@ -428,9 +442,10 @@ def agreeing(spec: str) -> Tell:
     none, one, many = forms if len(forms) == 3 else (forms[1], *forms)
 
     def tell(value: int | Sized) -> str:
-        n = value if isinstance(value, int) else len(value)
+        n = int(value) if isinstance(value, int) else len(value)
         form = none if n == 0 else one if n == 1 else many
-        return form.replace("##", number(n)).replace("#", f"{n:,}") if "#" in form else form
+        told = form.replace("##", number(n)).replace("#", f"{n:,}") if "#" in form else form
+        return say("list.at_least", what=told) if isinstance(value, AtLeast) else told
 
     return tell
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradviz.graph.facts import Facts, How, Label, code_of
-from gradviz.graph.records import Call, Changed, Cut, Frame, Graph, Node, Source
+from gradviz.graph.records import Call, Changed, Cut, Frame, Graph, Node, NoteKind, Source
 from gradviz.words.plain import visible
-from gradviz.words.speech import Code, say, tell, values_of
+from gradviz.words.speech import AtLeast, Code, say, tell, values_of
 
 NAME = 60  # characters of a name, or of code, in a sentence
 PLACES = 2  # places that are all told
@@ -174,18 +174,28 @@ class Words:
         module = say("label.in_module", module=visible(call.module, NAME)) if call.module else ""
         return line + self.code(call) + module
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the recording has all events, and dropped none of the oldest."""
+        return all(note.kind is not NoteKind.DROPPED for note in self.graph.notes)
+
+    def times(self, n: int) -> int:
+        """Return how often something was seen, as it is to be told: of a recording that dropped its
+        oldest events it may have been more often."""
+        return n if self.keeps_all else AtLeast(n)
+
     def places(self, calls: Iterable[Call], statements: Iterable[Source] = ()) -> str:
-        """Return where several calls stand; those of one line are counted. Then statements that no
-        call stands for."""
+        """Return where several calls stand; those of one line are counted, each of them once. Then
+        statements that no call stands for."""
         found: dict[str, int] = {}
-        for call in calls:
+        for call in {call.id: call for call in calls}.values():
             # thousands of parameters may have a place in common
             if (place := self.places_told.get(call.id)) is None:
                 place = self.places_told[call.id] = self.place(call)
             found[place] = found.get(place, 0) + 1
         found |= {statement_at(source): 1 for source in statements}
         told = [
-            say("list.times", place=place, n=times) if times > 1 else place
+            say("list.times", place=place, n=self.times(times)) if times > 1 else place
             for place, times in list(found.items())[:PLACES]
         ]
         if len(found) > PLACES:

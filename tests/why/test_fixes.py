@@ -3065,6 +3065,20 @@ w.requires_grad_(False)
     ("w.grad = None", "w.requires_grad_(False)", "w.requires_grad_(False)\nw.grad = None"),
 )
 fix(
+    "frozen/frozen_since",
+    "w",
+    "w.grad is None",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w, v], lr=0.1)
+(w * v).sum().backward()
+opt.step()
+w.requires_grad_(False)
+(w * v).sum().backward()
+""",
+    ("w.grad = None", "w.requires_grad_(False)", "w.requires_grad_(False)\nw.grad = None"),
+)
+fix(
     "cut/aliased",
     "h",
     "w.grad is not None",

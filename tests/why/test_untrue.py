@@ -21,13 +21,13 @@ torch.manual_seed(0)
 """
 
 
-def asked(program: str, *subjects: str) -> Any:
+def asked(program: str, *subjects: str, max_events: int = 100_000) -> Any:
     """Return the answer about some expressions of a program; the bare one where there are none."""
     code = HEAD + textwrap.dedent(program)
     name = f"untrue_{abs(hash(code))}.py"
     linecache.cache[name] = len(code), None, code.splitlines(True), name
     names: dict[str, Any] = {}
-    with gv.record() as recording:
+    with gv.record(max_events=max_events) as recording:
         exec(compile(code, name, "exec"), names)
     known = {n: v for n, v in names.items() if n[:2] != "__"}
     given = [eval(subject, names) for subject in subjects]
@@ -1873,3 +1873,238 @@ def test_a_number_that_chooses_a_scale_is_none() -> None:
         opt.step()
     """
     assert "no score is beyond" not in one_line(asked(program))
+
+
+# --- what is counted, and what the oldest events would have added ---------------------------------
+
+SLOW_COPY = """
+net, target = nn.Linear(3, 1), nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(40):
+    x = torch.randn(8, 3)
+    with torch.no_grad():
+        wanted = target(x)
+    loss = (net(x) - wanted).pow(2).mean() + net(x).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for own, p in zip(target.parameters(), net.parameters()):
+            own.lerp_(p, 0.05)
+"""
+
+
+def test_how_often_something_was_seen_is_the_least_where_the_oldest_events_were_dropped() -> None:
+    assert "40 times own.lerp_" in one_line(asked(SLOW_COPY))
+    told = one_line(asked(SLOW_COPY, max_events=600))
+    assert "at least" in told
+    assert "times own.lerp_" in told
+    assert "40 times" not in told
+
+
+def test_which_forward_was_the_first_in_eval_mode_is_not_counted_from_a_part() -> None:
+    program = """
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(30):
+        if step == 20:
+            net.eval()
+        loss = net(torch.randn(8, 3)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "in eval mode from its forward 21 on:" in one_line(asked(program))
+    assert "in eval mode: " in one_line(asked(program, max_events=600))
+
+
+def test_a_call_that_two_cuts_share_ran_once() -> None:
+    program = """
+    encoder, head = nn.Linear(3, 4), nn.Linear(4, 1)
+    opt = torch.optim.SGD(head.parameters(), lr=0.1)
+    for _ in range(3):
+        with torch.no_grad():
+            h = encoder(torch.randn(8, 3))
+        loss = head(h).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "2 times" not in one_line(asked(program, "encoder"))
+
+
+def test_a_teacher_that_no_grad_keeps_off_is_told_to_be_left_out_of_the_count() -> None:
+    program = """
+    class Distiller(nn.Module):
+        def __init__(self, teacher, student):
+            super().__init__()
+            self.teacher, self.student = teacher, student
+        def forward(self, x):
+            with torch.no_grad():
+                wanted = self.teacher(x)
+            return F.mse_loss(self.student(x), wanted)
+    both = Distiller(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)), nn.Linear(3, 2))
+    opt = torch.optim.SGD(both.student.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = both(torch.randn(8, 3))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    told = one_line(asked(program))
+    assert "2 of 2 trainable parameters" in told
+    assert "not counted: 4 kept off by no_grad" in told
+
+
+def test_what_another_loss_filled_and_was_cleared_since_is_not_counted_as_having_a_gradient() -> (
+    None
+):
+    program = """
+    class Both(nn.Module):
+        def __init__(self, encoder):
+            super().__init__()
+            self.encoder, self.decoder = encoder, nn.Linear(4, 2)
+        def forward(self, x):
+            return self.decoder(self.encoder(x).detach())
+    encoder = nn.Linear(3, 4)
+    opt = torch.optim.SGD(encoder.parameters(), lr=0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        encoder(torch.randn(8, 3)).pow(2).mean().backward()
+        opt.step()
+    opt.zero_grad()
+    model = Both(encoder)
+    opt = torch.optim.SGD(model.decoder.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = model(torch.randn(8, 3)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    told = one_line(asked(program))
+    assert "4 of 4" not in told
+    assert "2 of 4 trainable parameters have a gradient" in told
+
+
+def test_a_step_that_passes_over_what_is_shared_does_not_move_all_of_a_network() -> None:
+    program = """
+    class Net(nn.Module):
+        def __init__(self, trunk):
+            super().__init__()
+            self.trunk, self.a, self.b = trunk, nn.Linear(4, 4), nn.Linear(4, 1)
+        def forward(self, x, off=False):
+            h = self.trunk(x)
+            return self.b(self.a(h.detach() if off else h))
+    trunk = nn.Linear(3, 4)
+    critic, actor = Net(trunk), Net(trunk)
+    to_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+    to_actor = torch.optim.SGD(actor.parameters(), lr=0.1)
+    for _ in range(3):
+        x = torch.randn(8, 3)
+        to_critic.zero_grad()
+        critic(x).pow(2).mean().backward()
+        to_critic.step()
+        to_actor.zero_grad()
+        actor(x, off=True).pow(2).mean().backward()
+        to_actor.step()
+    """
+    told = one_line(asked(program))
+    assert "moved critic.*" in told
+    assert "moved actor.*" not in told
+    assert "actor.{a,b}.*" in told
+
+
+def test_a_hook_that_asks_for_gradients_itself_is_told_with_what_it_returned() -> None:
+    program = """
+    cell = nn.Linear(4, 4)
+    start = torch.randn(8, 4, requires_grad=True)
+    z = torch.tanh(cell(start))
+    def solve(grad):
+        handle.remove()
+        y = torch.zeros_like(grad)
+        for _ in range(20):
+            y = torch.autograd.grad(z, start, y, retain_graph=True)[0] + grad
+        return y
+    handle = z.register_hook(solve)
+    loss = nn.Linear(4, 1)(z).pow(2).mean()
+    loss.backward()
+    """
+    told = one_line(asked(program))
+    assert "A hook on z" in told
+    assert "→ hook → 8×4 values of norm 0." in told
+    assert "values of norm 0. [" not in told
+
+
+def test_the_last_layer_of_packed_states_is_not_the_last_of_the_batch() -> None:
+    program = """
+    from torch.nn.utils.rnn import pack_padded_sequence
+    lstm, head = nn.LSTM(3, 4, 2, batch_first=True), nn.Linear(4, 1)
+    opt = torch.optim.SGD([*lstm.parameters(), *head.parameters()], lr=0.1)
+    for _ in range(3):
+        packed = pack_padded_sequence(
+            torch.randn(5, 6, 3), torch.tensor([2, 6, 4, 3, 5]), batch_first=True,
+            enforce_sorted=False,
+        )
+        _, (hidden, cell) = lstm(packed)
+        loss = head(hidden[-1]).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "not the last step" not in one_line(asked(program))
+
+
+def test_the_last_row_of_what_a_recurrent_layer_gave_is_told_as_before() -> None:
+    program = """
+    lstm, head = nn.LSTM(3, 4, batch_first=True), nn.Linear(4, 1)
+    opt = torch.optim.SGD([*lstm.parameters(), *head.parameters()], lr=0.1)
+    for _ in range(3):
+        out, _ = lstm(torch.randn(5, 6, 3))
+        loss = head(out[-1]).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    assert "not the last step" in one_line(asked(program))
+
+
+THEN_PROBED = """
+net, probe = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), nn.Linear(4, 1)
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.head = net, nn.Linear(4, 2)
+        self.scale = nn.Parameter(torch.ones(1), requires_grad=False)
+    def forward(self, x):
+        return self.scale * self.head(self.net(x))
+both = Both()
+opt = torch.optim.SGD([p for p in both.parameters() if p.requires_grad], lr=0.1)
+for step in range(4):
+    {frozen_while}
+    loss = both(torch.randn(8, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+net.requires_grad_(False)
+to_probe = torch.optim.SGD(probe.parameters(), lr=0.1)
+for _ in range(3):
+    of_probe = probe(net(torch.randn(8, 3))).pow(2).mean()
+    to_probe.zero_grad()
+    of_probe.backward()
+    to_probe.step()
+"""
+
+
+def test_an_optimizer_whose_steps_were_over_passed_over_nothing() -> None:
+    over = THEN_PROBED.replace("{frozen_while}", "pass")
+    assert "pass over what is frozen" not in one_line(asked(over))
+    while_it_steps = THEN_PROBED.replace(
+        "{frozen_while}", "if step == 2: net.requires_grad_(False)"
+    )
+    assert "pass over what is frozen" in one_line(asked(while_it_steps))
+
+
+def test_what_was_frozen_after_its_training_needs_no_mend() -> None:
+    told = one_line(asked(THEN_PROBED.replace("{frozen_while}", "pass"), "net[0].weight"))
+    assert "[observed]" in told
+    assert "a step has used it" in told

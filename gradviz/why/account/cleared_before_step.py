@@ -74,7 +74,7 @@ def _told(steps: Steps, lost: Sequence[Backward]) -> Iterator[Remark]:
         return
     fields = {
         "loss": steps.loss(backward),
-        "n": len(lost),
+        "n": words.times(len(lost)),
         "names": steps.names(filled),
         "clear": words.at(clear),
         "step": words.at(step),

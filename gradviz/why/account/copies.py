@@ -146,7 +146,7 @@ class Copies:
             "source": self.names(source),
             "sister": self.names(frozenset(c.into for c in every)),
             "code": self.words.at(every[-1].call),
-            "n": len({c.call.id for c in every if c.into == every[-1].into}),
+            "n": self._times(every),
         }
         return Remark(Weight.WEIGHTY, "left_behind", fields, (every[-1].call,), frozenset(own))
 
@@ -165,7 +165,7 @@ class Copies:
                 "code": self.words.at(every[-1].call),
                 "names": self.names(into),
                 "others": self.names(others),
-                "n": times,
+                "n": self.words.times(times),
             }
             yield Remark(Weight.WEIGHTY, "written_back", fields, (every[-1].call,), into)
 
@@ -230,13 +230,18 @@ class Copies:
             "names": say("label.another", name=names) if names == others else names,
             "code": self.words.at(every[-1].call),
             "others": others,
-            "n": len({c.call.id for c in every if c.into == every[-1].into}),
+            "n": self._times(every),
             "cutter": "" if cut is None else reason_of(cut),
             "place": "" if cut is None else self._place(cut),
         }
         most = self._times_taking_most(every)
         if most > 1:
-            nearly = {"names": names, "code": fields["code"], "others": others, "n": most}
+            nearly = {
+                "names": names,
+                "code": fields["code"],
+                "others": others,
+                "n": self.words.times(most),
+            }
             return Remark(Weight.WEIGHTY, "target_nearly", nearly, (every[-1].call,), into)
         key = "target" if cut is None else "target_kept_off"
         weight = Weight.ORDINARY if cut is None else Weight.NOTABLE
@@ -307,6 +312,10 @@ class Copies:
         """Say where a cut is: where gradients were switched off, or at its call."""
         call = self.facts.graph.call[cut.call_id]
         return self.words.where_off(call) or self.words.where(call)
+
+    def _times(self, every: Sequence[Copied]) -> int:
+        """Return how often a place wrote the last of what it writes."""
+        return self.words.times(len({c.call.id for c in every if c.into == every[-1].into}))
 
     def _are_reached(self, leaves: Set[int]) -> bool:
         """Say whether a gradient of a loss reaches one of some leaves: an actor's goes through the

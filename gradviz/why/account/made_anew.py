@@ -80,7 +80,7 @@ def _models(facts: Facts, words: Words, steps: dict[object, list[Use]]) -> Itera
         step = every[-1].step
         fields = {
             "code": words.source(made),
-            "n": len(rows),
+            "n": words.times(len(rows)),
             "step": words.at(step),
             "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
         }
@@ -102,10 +102,10 @@ def _models_of_loops(
             continue
         fields = {
             "code": words.source(made),
-            "n": len(rows),
+            "n": words.times(len(rows)),
             "step": words.at(every[-1].step),
             "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
-            "times": len({use.run for use in every if use.leaf == rows[-1][0]}),
+            "times": words.times(len({u.run for u in every if u.leaf == rows[-1][0]})),
         }
         yield Remark(Weight.NOTABLE, "model_anew_in_loop", fields, (), objects, (made,))
 
@@ -181,7 +181,7 @@ def _optimizers(
             "code": words.source(made),
             "name": name,
             "kind": callee_of(node.value.func),
-            "n": times,
+            "n": words.times(times),
             "step": words.source(place),
         }
         yield Remark(Weight.WEIGHTY, "optimizer_anew", fields, (), frozenset(leaves), (made,))

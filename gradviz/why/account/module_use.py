@@ -13,6 +13,7 @@ from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.handed_on import plain_name
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -162,7 +163,12 @@ def indexed(case: Case) -> Iterator[Call]:
         if call.function != "__getitem__" or behind.isdisjoint(call.outputs):
             continue
         maker = case.facts.maker.get(call.inputs[0])
-        is_of_steps = maker is not None and maker.outputs[:1] == call.inputs[:1]
+        # of packed rows a layer puts the states in another order, by a call of its own
+        is_of_steps = (
+            maker is not None
+            and maker.outputs[:1] == call.inputs[:1]
+            and plain_name(maker.function) != "index_select"
+        )
         shape = case.graph.tensor[call.inputs[0]].shape or ()
         if maker is not None and is_of_steps and len(shape) == 3 and _is_recurrent(case, maker):
             yield call

@@ -43,8 +43,8 @@ def overwritten_in_a_loop(facts: Facts, words: Words) -> Iterator[Remark]:
         fields = {
             "name": _name(used[-1]),
             "place": words.where(maker),
-            "n": len(used) + len(lost),
-            "used": len(used),
+            "n": words.times(len(used) + len(lost)),
+            "used": words.times(len(used)),
         }
         objects = frozenset(t.object_id for t in (*used, *lost))
         yield Remark(Weight.IN_VAIN, "overwritten_losses", fields, (maker,), objects)
@@ -68,7 +68,11 @@ def kept_nowhere(facts: Facts, words: Words) -> Iterator[Remark]:
             continue
         if not _in_the_same_iterations(facts, used, lost):
             continue
-        fields = {"code": words.at(used[-1]), "n": len(calls), "used": len(used)}
+        fields = {
+            "code": words.at(used[-1]),
+            "n": words.times(len(calls)),
+            "used": words.times(len(used)),
+        }
         yield Remark(Weight.IN_VAIN, "kept_nowhere", fields, (used[-1],))
 
 

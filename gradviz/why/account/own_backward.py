@@ -91,7 +91,7 @@ def _told(
         "place": words.line_of(place),
         "read": sorted(_read_of_context(backward)),
         "factor": number(factor or 0),
-        "n": len(_runs_at(facts, run.call)),
+        "n": words.times(len(_runs_at(facts, run.call))),
     }
     change: tuple[str, dict[str, Any]] | None = None
     if turned is not None:

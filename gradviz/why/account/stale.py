@@ -33,7 +33,7 @@ def stale(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
         fields = {
             "names": [words.name(facts.latest_state[i].id) for i in found],
             "code": words.at(first),
-            "n": len(every),
+            "n": words.times(len(every)),
             "loss": words.name(last.inputs[0]),
             "place": words.where(last),
         }

@@ -24,7 +24,7 @@ def statistics_of_frozen(case: Case) -> Iterator[Remark]:
         fields = {
             "model": title,
             "layers": pattern([layer.name for layer in layers]),
-            "n": len(calls),
+            "n": case.words.times(len(calls)),
             "place": case.words.where(calls[-1]),
             "train": [case.words.source(place) for place in by],
         }

@@ -102,12 +102,15 @@ class Steps:
 
     def names(self, leaves: Iterable[int]) -> str:
         """Return one name for some leaves, or as few as they have."""
-        latest = self.facts.latest_state
+        latest, leaves = self.facts.latest_state, {*leaves}
         wanted, every = (
             [self.words.name(latest[i].id) for i in sorted(objects)]
             for objects in (leaves, self.facts.of_modules | self.training.moments.keys())
         )
-        return several(name_of(wanted, every))
+        # what a network shares with another one is not moved with all the rest of it
+        others = self.facts.of_modules - leaves
+        shared = [name for i in others for name in self.facts.names_in_modules[i]]
+        return several(name_of(wanted, [*every, *shared]))
 
     def loss(self, call: Call) -> str:
         """Return what a backward was called on, with the backward's place."""

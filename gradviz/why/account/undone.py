@@ -47,7 +47,7 @@ def undone(facts: Facts, words: Words, training: Training) -> Iterator[Remark]:
             "code": words.at(call),
             "names": [words.name(facts.latest_state[i].id) for i in sorted(leaves)],
             "leaves": len(leaves),
-            "n": times,
+            "n": words.times(times),
             "step": words.at(step),
         }
         key = "undone_fill" if is_fill else "undone_copy"
@@ -73,7 +73,7 @@ def _begun_anew(facts: Facts, words: Words, rows: list[tuple[int, Call]]) -> Ite
             "code": code,
             "names": pattern([words.name(facts.latest_state[i].id) for i in sorted(leaves)]),
             "leaves": len(leaves),
-            "n": max(map(len, by_leaf.values())),
+            "n": words.times(max(map(len, by_leaf.values()))),
         }
         above = tuple(Source(f.file, f.line, f.code) for f in outer if is_of_several)
         yield Remark(Weight.NOTABLE, "begun_anew", fields, tuple(calls), leaves, above)

@@ -62,9 +62,9 @@ def _told(steps: Steps, row: list[Used], counts: Counter[int], usual: int) -> Re
     fields = {
         "step": steps.step_name(Step(last, [row[-1]])),
         "usual": usual,
-        "times": counts[usual],
+        "times": steps.words.times(counts[usual]),
         "more": max(more),
-        "n": sum(counts[n] for n in more),
+        "n": steps.words.times(sum(counts[n] for n in more)),
         "scaled": steps.words.at(scale),
     }
     key, place = "uneven_alone" if usual == 1 else "uneven_rest", scale

@@ -163,7 +163,9 @@ class Values:
         if not used or len(unread) <= len(used):
             return None
         name = state.former.name if state.former else state.code_name
-        told = {**fields, "name": name, "n": len(unread) + len(used), "used": len(used)}
+        times = self.words.times
+        seen = {"n": times(len(unread) + len(used)), "used": times(len(used))}
+        told = {**fields, "name": name, **seen}
         return Remark(
             Weight.IN_VAIN, "overwritten_losses", told, (maker,), frozenset({state.object_id})
         )

@@ -20,7 +20,7 @@ from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation, offs, worded
 from gradviz.words.speech import FEW, say, several
-from gradviz.words.words import Words
+from gradviz.words.words import Words, reason_of
 
 Told = list[tuple[Asked, Explanation]]  # each tensor that was asked about, with its answer
 # forms of zeros that are the right gradient
@@ -45,10 +45,13 @@ class Many:
         told: the tensors and their answers.
         gradients: what gave them.
         was_recorded: whether a recording saw what was asked about.
+        aside: answers about leaves that are not counted, as what keeps these off is meant.
     """
 
-    def __init__(self, told: Told, gradients: Gradients, was_recorded: bool) -> None:
-        self.told = told
+    def __init__(
+        self, told: Told, gradients: Gradients, was_recorded: bool, aside: Told | None = None
+    ) -> None:
+        self.told, self.aside = told, aside or []
         self.gradients = gradients
         self.was_recorded = was_recorded
         self.trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
@@ -60,7 +63,7 @@ class Many:
         if self.trains:
             return None
         first = self.told[0][1]
-        if all(e.form == "frozen_now" for _, e in self.told):
+        if all(e.form in ("frozen_now", "frozen_since") for _, e in self.told):
             return first._replace(verdict=_verdict_on(self.told, self.gradients.words))
         names = pattern([asked.name for asked, _ in self.told])
         frozen = self.gradients.answer(
@@ -78,7 +81,7 @@ class Many:
             NOBODY,
             Cause.HEALTHY,
             "fine" if self.was_recorded else "fine_unseen",
-            what=self.what_is_fine(),
+            what=self._with_not_counted(self.what_is_fine()),
         )
         zero = [e for _, e in self.trains if e.form in RIGHT_ZEROS]
         others = list(self.of_another.values())
@@ -146,11 +149,23 @@ class Many:
         if turns:
             have = f"{len(trains) - turns:,}"
             return say("entry.in_turn", have=have, n=total, turns=turns, frozen=self.frozen)
+        cleared = sum(e.form in OF_ANOTHER and a.grad == "none" for a, e in trains)
+        if cleared:
+            have = f"{len(trains) - cleared:,}"
+            fields = {"have": have, "n": total, "cleared": cleared, "frozen": self.frozen}
+            return say("entry.others_cleared", **fields)
         zeros = sum(e.form in RIGHT_ZEROS for _, e in trains)
         n = len(trains)
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
         return self._by_turns(trains) or say("entry.all_have", n=total, count=n, frozen=self.frozen)
+
+    def _with_not_counted(self, what: str) -> str:
+        """Return the same, with how many are kept off that are not counted."""
+        if not self.aside:
+            return what
+        cutters = dict.fromkeys(reason_of(cut) for _, e in self.aside for cut in e.cuts)
+        return say("entry.not_counted", what=what, n=len(self.aside), cutters=list(cutters))
 
     def _by_turns(self, trains: Told) -> str:
         """Say how many have their gradient of which some are switched off by now, until it is their

@@ -23,7 +23,8 @@ def leftover(gradients: Gradients, asked: Asked) -> Explanation:
     if not froze_later:
         return gradients.answer(asked, Cause.FROZEN, "leftover")
     filling = gradients.losses_filling(asked)
-    return gradients.answer(asked, Cause.FROZEN, "frozen_now", loss=filling)
+    form = "frozen_since" if gradients.is_moved(asked) else "frozen_now"
+    return gradients.answer(asked, Cause.FROZEN, form, loss=filling)
 
 
 def frozen_in_turns(gradients: Gradients, asked: Asked) -> Explanation | None:

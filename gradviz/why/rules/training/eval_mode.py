@@ -101,7 +101,7 @@ def left_in_eval(asked: Silent) -> Explanation | None:
                 module=root.name,
                 layers=layers,
                 n=len(layers),
-                nth=nth,
+                nth=nth if asked.words.keeps_all else 0,
             )
     return None
 

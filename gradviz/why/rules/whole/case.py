@@ -163,7 +163,13 @@ class Case(Losses):
     @cached_property
     def many(self) -> Many:
         """The answers that are to be told."""
-        return Many(self.meant, self.gradients, was_recorded=self.recording is not None)
+        return Many(self.meant, self.gradients, self.recording is not None, self._kept_aside())
+
+    def _kept_aside(self) -> Told:
+        """Return the answers about leaves that are not told, as cuts keep these off on purpose."""
+        told = {a.tensor_id for a, _ in self.meant}
+        rest = ((a, e) for a, e in self.told if a.tensor_id not in told and a.is_leaf)
+        return [(a, e) for a, e in rest if a.requires_grad and a.grad == "none" and e.cuts]
 
     @cached_property
     def meant(self) -> Told:

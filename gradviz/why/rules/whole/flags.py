@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
@@ -48,18 +49,27 @@ def with_flags_set_back(case: Case, found: Explanation) -> Explanation | None:
 
 def _listed_though_frozen(case: Case) -> list[str]:
     """Say of each optimizer that holds frozen parameters beside others, and not all of its model's:
-    it was given these by choice, as what is to learn."""
+    it was given these by choice, as what is to learn. Of one whose steps were over by then it is
+    not told: they passed over nothing."""
     lines = []
     for optimizer in case.known_optimizers:
         held = held_by([optimizer])
         frozen = [p for i, p in case.targets().items() if i in held and not p.requires_grad]
         every = ({id(p) for p in module.parameters()} for module in case.known_modules)
         is_chosen = any(held.keys() < own for own in every)
-        if frozen and len(frozen) < len(held) and is_chosen:
+        if frozen and len(frozen) < len(held) and is_chosen and not _ended(case, held, frozen):
             names = pattern([case.title(p, say("entry.a_parameter")) for p in frozen])
             optimizer_name = case.optimizer_name(optimizer)
             lines.append(say("losses.listed_frozen", optimizer=optimizer_name, names=names))
     return lines
+
+
+def _ended(case: Case, held: Mapping[int, Any], frozen: Sequence[Any]) -> bool:
+    """Say whether an optimizer stepped, and not since something that it holds was frozen."""
+    leaves = {case.live_state.object_of(p) for p in held.values()}
+    steps = [u.step.call.id for i in leaves for u in case.training.sums_used.get(i or 0, ())]
+    off = [switched_by(case, case.ids.get(id(p))) for p in frozen]
+    return bool(steps) and all(call is not None and max(steps) < call.id for call in off)
 
 
 class _Switch(NamedTuple):

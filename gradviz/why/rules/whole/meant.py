@@ -99,7 +99,7 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     meant = asked_beside.told(case, found)
     if meant is not None:
         return meant.of(found)
-    if case.asks_for_tensors:
+    if _is_asked_for(case, found):
         return None
     is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
     if is_chosen or (found.cause, found.form) in _CHOSEN_FORMS:
@@ -127,6 +127,12 @@ def silent_instead(case: Case, found: Explanation) -> Explanation | None:
     if told is None or told.cause.level < Level.SUSPECT:
         return None
     return told._replace(more=(*told.more, found.verdict), odd=found.odd)
+
+
+def _is_asked_for(case: Case, found: Explanation) -> bool:
+    """Say whether the reader asked about the very tensor. What was trained and frozen after that is
+    done with."""
+    return bool(case.asks_for_tensors) and found.form != "frozen_since"
 
 
 def _on_condition(found: Explanation) -> str:
