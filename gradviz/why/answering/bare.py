@@ -37,7 +37,12 @@ from gradviz.why.code.reading import (
     with_parts,
 )
 from gradviz.why.code.unguarded import unguarded
-from gradviz.why.evidence.messages import cause_of, has_wrong_gradients, read_error
+from gradviz.why.evidence.messages import (
+    cause_of,
+    has_wrong_gradients,
+    is_of_broken_values,
+    read_error,
+)
 from gradviz.why.evidence.older import leaves_behind
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.at_work import models_at_work, named_loss, outermost_modules
@@ -228,6 +233,10 @@ def _shown_by_line(bare: Bare, error: BaseException, text: str) -> Explanation |
     if has_wrong_gradients(text):
         shown = bare.ask(*bare.subjects) or _of_leaves(bare)
         return shown if shown is not None and shown.cause.level >= Level.NOTE else None
+    if is_of_broken_values(text):
+        shown = _of_gradients(bare._replace(error=None))
+        if shown.cause is Cause.NAN:
+            return shown
     shown = _of_looks(bare, failing_looks(error)) or _of_looked(bare)
     if shown is not None:
         return _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown

@@ -169,12 +169,30 @@ def usual_repair(reason: CutReason) -> str:
 _WRONG = re.compile(
     r"finished reduction in|No inf checks were recorded|gradients from .{1,40} is non-finite"
 )
+# what checks its values found NaN or inf: a distribution, multinomial(), a loss of probabilities, a
+# decomposition
+_BROKEN = re.compile(
+    r"to satisfy the constraint .{1,200} found invalid values:.*\bnan\b"
+    r"|contains either `inf`, `nan`"
+    r"|all elements of input should be between 0 and 1"
+    r"|contained non-finite values",
+    re.DOTALL,
+)
 _SETS_DATA = re.compile(r"\.data\s*=[^=]")
 
 
 def has_wrong_gradients(text: str) -> bool:
     """Say whether an error is about gradients that are there, and none, or not finite."""
     return _WRONG.search(text) is not None
+
+
+def is_of_broken_values(text: str) -> bool:
+    """Say whether an error may be about NaN or inf among the values that a call was given.
+
+    >>> is_of_broken_values("probability tensor contains either `inf`, `nan` or element < 0")
+    True
+    """
+    return _BROKEN.search(text) is not None
 
 
 def asks_for_graph(call: Call) -> bool:

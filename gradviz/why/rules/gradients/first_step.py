@@ -17,7 +17,7 @@ _OF_STATE = "weight_hh"  # how torch names the weights by which the state is mul
 
 def first_step_alone(facts: Facts, words: Words, leaf: str, nodes: Sequence[Node]) -> Reason | None:
     """Tell that the weights of the state are multiplied by the zeros with which a recurrent layer
-    began by itself: no later step comes to the loss.
+    began, its own or given ones: no later step comes to the loss.
 
     Args:
         facts: of the recording.
@@ -55,6 +55,6 @@ def _recurrent(facts: Facts, nodes: Sequence[Node]) -> Call | None:
 
 
 def _began_with_zeros(facts: Facts, call: Call) -> bool:
-    """Say whether a recurrent layer was given no state, and made one of zeros."""
+    """Say whether a recurrent layer was given a state of zeros, or none, and made one."""
     made = (facts.maker.get(i) for i in call.inputs[1:])
-    return any(m is not None and m.function == "zeros" and m.module == call.module for m in made)
+    return any(m is not None and m.function == "zeros" for m in made)

@@ -146,14 +146,14 @@ class Zeros(ZeroFlow):
                 checked=_CHECKED,
                 factors=self.names_of(factors),
             )
-        if factors:
+        began = first_step_alone(self.facts, self.words, asked.name, nodes)
+        if factors and began is None:
             return self.times_zeros(asked, nodes, factors)
         if self.parts_cancel(nodes, stops):
             return self.sends_zeros(asked, nodes, say("zero.cancels_there"), cancels=True)
         least = at_minimum(self.facts, nodes)
         if least is not None:
             return self.at_least(asked, nodes, least)
-        began = first_step_alone(self.facts, self.words, asked.name, nodes)
         known = began or self.why_zero(nodes, stops)
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
 

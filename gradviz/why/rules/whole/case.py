@@ -14,7 +14,13 @@ from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is, plain_name
-from gradviz.why.evidence.messages import asks_for_graph, cause_of, plain, read_error
+from gradviz.why.evidence.messages import (
+    asks_for_graph,
+    cause_of,
+    is_of_broken_values,
+    plain,
+    read_error,
+)
 from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import Spot, Starved, frames_of
@@ -84,6 +90,8 @@ class Case(Losses):
         if error is not None:
             event = None
             kind, text = read_error(error)
+        elif event is not None and is_of_broken_values(event.message):
+            return None  # what made the values so is told, as of a recording that went on
         elif event is not None:
             kind, text = event.error, event.message
             error = self.ended
