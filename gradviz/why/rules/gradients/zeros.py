@@ -132,10 +132,34 @@ class Zeros(ZeroFlow):
     def zero_because(self, asked: Asked, stops: list[Slot]) -> Explanation:
         """Tell that all its gradient comes through these edges, along which only zeros went."""
         nodes = [self.graph.node[node_id] for node_id, _ in stops]
+        began = first_step_alone(self.facts, self.words, asked.name, nodes)
+        if began is not None:
+            return self.sends_zeros(asked, nodes, began.why, mend=began.mend)
         factors = [t for slot in stops if (t := self.blocked[slot]) is not None]
-        if len(factors) == len(stops) and self.start_later(asked, factors):
+        if factors:
+            return self.of_factors(asked, nodes, factors, alone=len(factors) == len(stops))
+        if self.parts_cancel(nodes, stops):
+            return self.sends_zeros(asked, nodes, say("zero.cancels_there"), cancels=True)
+        least = at_minimum(self.facts, nodes)
+        if least is not None:
+            return self.at_least(asked, nodes, least)
+        known = self.why_zero(nodes, stops)
+        return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
+
+    def of_factors(
+        self, asked: Asked, nodes: Sequence[Node], factors: Sequence[Tensor], *, alone: bool
+    ) -> Explanation:
+        """Tell of gradients that are multiplied by zeros.
+
+        Args:
+            asked: what has the gradient.
+            nodes: those at which it is multiplied.
+            factors: the tensors that are all zeros.
+            alone: whether nothing else made its zeros.
+        """
+        if alone and self.start_later(asked, factors):
             return self.starts_later(asked, nodes, factors)
-        if factors and len(factors) == len(stops) and self.are_both_zero(asked, factors):
+        if alone and self.are_both_zero(asked, factors):
             return self.answer(
                 asked,
                 Cause.ZERO_GRADIENT,
@@ -146,16 +170,7 @@ class Zeros(ZeroFlow):
                 checked=_CHECKED,
                 factors=self.names_of(factors),
             )
-        began = first_step_alone(self.facts, self.words, asked.name, nodes)
-        if factors and began is None:
-            return self.times_zeros(asked, nodes, factors)
-        if self.parts_cancel(nodes, stops):
-            return self.sends_zeros(asked, nodes, say("zero.cancels_there"), cancels=True)
-        least = at_minimum(self.facts, nodes)
-        if least is not None:
-            return self.at_least(asked, nodes, least)
-        known = began or self.why_zero(nodes, stops)
-        return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
+        return self.times_zeros(asked, nodes, factors)
 
     def of_zero_loss(self, asked: Asked, stops: list[Slot]) -> Explanation | None:
         """Tell that the loss of the last backward is exactly 0 itself, and that of an earlier one
