@@ -147,7 +147,7 @@ class Zeros(ZeroFlow):
         return self.sends_zeros(asked, nodes, known.why, mend=known.mend)
 
     def of_factors(
-        self, asked: Asked, nodes: Sequence[Node], factors: Sequence[Tensor], *, alone: bool
+        self, asked: Asked, nodes: list[Node], factors: list[Tensor], *, alone: bool
     ) -> Explanation:
         """Tell of gradients that are multiplied by zeros.
 
