@@ -140,13 +140,14 @@ class Saved(NamedTuple):
 
 class Looked(NamedTuple):
     """The user's code read an attribute of a tensor: grad, requires_grad or grad_fn. ``missing``:
-    it was None, or False."""
+    it was None, or False. ``known``: what the recording had met of it; None where it had not."""
 
     tensor: weakref.ref[Any]
     attribute: str
     missing: bool
     code: Any
     lasti: int
+    known: Object | None = None
 
 
 # --- modules --------------------------------------------------------------------------------------

@@ -210,6 +210,15 @@ class Recorded:
             if (tensor := look.tensor()) is not None
         ]
 
+    def looked_at_gone(self) -> list[tuple[Tensor, Looked]]:
+        """Return the same of tensors that are gone, each as it was recorded last."""
+        found = list[tuple[Tensor, Looked]]()
+        for look in list(self._recorder.looks.values()):
+            if look.tensor() is None and look.known is not None:
+                state = self._now().tensor_of(look.known)
+                found += [(state, look)] if state is not None else []
+        return found
+
     def modules(self) -> list[tuple[str, torch.nn.Module]]:
         """Return the outermost modules that ran and are still alive, each with its variable, or its
         class where it has none."""

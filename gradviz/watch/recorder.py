@@ -433,7 +433,12 @@ class Recorder(TorchFunctionMode):
                 missing = has_none or _is_missing(getattr(tensor, name))
             self.looks.pop((id(tensor), name), None)  # the newest look stands last
             self.looks[id(tensor), name] = Looked(
-                weakref.ref(tensor), name, missing, frame.f_code, frame.f_lasti
+                weakref.ref(tensor),
+                name,
+                missing,
+                frame.f_code,
+                frame.f_lasti,
+                self.objects.known(tensor),
             )
             if len(self.looks) > LOOK_LIMIT:
                 del self.looks[next(iter(self.looks))]

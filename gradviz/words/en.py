@@ -1489,7 +1489,7 @@ ZERO: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.HEALTHY, "loss_zero_now"): Answer(
         verdict="{health}{grad} is exactly 0, and so is {loss}, in the last of {n} backwards; before, {loss} was {before}.",
-        why="a loss that is never below 0 sends zeros where it is 0: this batch is learned, or nothing of it counts.",
+        why="zeros come back where the loss of a batch is 0 because nothing of it counts, or because it is learned.",
     ),
     (Cause.ZERO_GRADIENT, "cancels"): Answer(
         verdict="{grad} is exactly 0 everywhere: {how}.",
@@ -3439,6 +3439,8 @@ ACCOUNT = {
     "gradient_unread": "{function}'s backward ({place}) never reads {unread:list}, the gradient that comes from above: what it returns is the derivative as if {call} were the loss itself, whatever stands between the two. If it is to be that of the loss: multiply by {unread:list} there.",
     "hooks_of_another": "No hook of {module} ran ({code}, {place}): no call used {module}, and {other}, of the same class, was called. If they are to run there: put them on that one.",
     "used_up_again": "{name} is an iterator ({made}), and used up once it was gone through: {statement} ({place}) finds nothing in it from its second run on. If each run is to go through all: {value} there.",
+    "cleared_between": "{clear} cleared what {loss} had sent to {names}: {step} moved these by the gradient of {other} alone, and what else it holds by that of {name}. If {name} is to train them, too: clear all gradients before the first of these backwards, and none between them.",
+    "flat_at_inputs": "{name} goes from {least} to {most}, and {call} sends back {share} of the gradient that arrives there: that far from 0 {function} is flat, and gives nearly the same whatever goes in. If {weight} is to learn: bring each column of {name} near 0 before, as (x - mean) / std.",
     "mean_undivided": "{function}'s forward gives a mean ({value}, {call}), and its backward ({place}) divides by nothing: a mean divides each gradient by the number of elements. If that is not done elsewhere: / x.numel() there.",
     "divide_there": "divide by the number of elements ({place}), if nothing else does; or else: {mend}",
     "taken_from_itself": "{call} takes {one} from itself: that is 0, whatever is computed there, and no gradient comes back from it. If it is to be compared with an earlier value: keep that under another name, detach()ed, before it is computed anew.",

@@ -513,3 +513,79 @@ def test_an_iterator_that_every_epoch_goes_through_is_told(made: str) -> None:
 )
 def test_what_can_be_gone_through_again_is_not_told(made: str, loop: str, end: str) -> None:
     assert ONCE not in str(asked(EPOCHS.format(made=made, loop=loop, end=end)))
+
+
+# --- gradients of a shared part that are cleared between two losses -------------------------------
+
+SHARED = (
+    HEAD
+    + """
+body, actor, critic = nn.Linear(3, 4), nn.Linear(4, 2), nn.Linear(4, 1)
+opt_a = torch.optim.SGD([{with_actor}*actor.parameters()], lr=0.01)
+opt_c = torch.optim.SGD([{with_critic}*critic.parameters()], lr=0.01)
+for _ in range(3):
+    h = torch.tanh(body(torch.randn(5, 3)))
+    value_loss, policy_loss = critic(h).pow(2).mean(), actor(h).pow(2).mean()
+    opt_c.zero_grad()
+    {early}
+    value_loss.backward(retain_graph=True)
+    {late}  # clears
+    policy_loss.backward()
+    opt_c.step()
+    opt_a.step()
+"""
+)
+BODY, CLEARED = "*body.parameters(), ", "moved these by the gradient of policy_loss"
+
+
+def test_gradients_of_a_shared_part_that_another_optimizer_clears_are_told() -> None:
+    parts = {"with_actor": BODY, "with_critic": BODY}
+    program = SHARED.format(early="pass", late="opt_a.zero_grad()", **parts)
+    answer = asked(program)
+    assert CLEARED in answer.verdict
+    assert line(program, "# clears") in answer.lines
+    assert CLEARED not in str(asked(SHARED.format(early="opt_a.zero_grad()", late="pass", **parts)))
+
+
+@pytest.mark.parametrize(
+    ("with_actor", "with_critic"), [("", BODY), (BODY, ""), ("", "")], ids=["critic", "actor", "no"]
+)
+def test_a_part_that_one_optimizer_alone_holds_is_not_told(
+    with_actor: str, with_critic: str
+) -> None:
+    parts = {"with_actor": with_actor, "with_critic": with_critic}
+    assert CLEARED not in str(asked(SHARED.format(early="pass", late="opt_a.zero_grad()", **parts)))
+
+
+# --- inputs that are far from 0 -------------------------------------------------------------------
+
+PRICES = (
+    HEAD
+    + """
+net = nn.Sequential(nn.Linear(3, 8), {function}(), nn.Linear(8, 1))
+nn.init.constant_(net[0].weight, -0.15)
+x = torch.rand(20, 3) * {size}
+"""
+)
+FAR = "is flat, and gives nearly the same"
+FIT = LOOP.format(loss="loss = (net(x) - 1).pow(2).mean()")
+
+
+@pytest.mark.parametrize("function", ["nn.Sigmoid", "nn.Tanh"])
+def test_inputs_at_which_the_first_function_is_flat_are_told(function: str) -> None:
+    answer = asked(PRICES.format(function=function, size=30) + FIT)
+    assert FAR in answer.verdict
+    assert "x goes from" in answer.verdict
+    # what it says mends it
+    scaled = PRICES.format(function=function, size=30) + "x = (x - x.mean(0)) / x.std(0)\n" + FIT
+    assert FAR not in str(asked(scaled))
+
+
+@pytest.mark.parametrize(("function", "size"), [("nn.ReLU", 30), ("nn.Sigmoid", 1)])
+def test_inputs_that_a_function_tells_apart_are_not_told(function: str, size: int) -> None:
+    assert FAR not in str(asked(PRICES.format(function=function, size=size) + FIT))
+
+
+def test_large_inputs_of_small_weights_are_not_told() -> None:
+    small = "with torch.no_grad():\n    net[0].weight /= 30\n"
+    assert FAR not in str(asked(PRICES.format(function="nn.Sigmoid", size=30) + small + FIT))

@@ -718,3 +718,53 @@ w.sum().backward()
     asked(program.format(name="raw"))
     recording, _, _ = ran(program.format(name="raw"))
     assert "w" not in {recording.find(t).name for t in subjects.leaves_of(recording)}
+
+
+# --- a result that is gone ------------------------------------------------------------------------
+
+SALIENCY = """
+net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 3))
+def saliency(image):
+    x = torch.tensor(image, requires_grad=True)
+    x = {prepared}  # made
+    net(x)[0].max().backward()
+    return {read}
+result = saliency([[[[0.7] * 4] * 4]])
+"""
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+@pytest.mark.parametrize(
+    ("name", "prepared", "cause"),
+    [
+        ("image", "image * 2 - 0.3", "non_leaf"),
+        ("x", "x * 2 - 0.3", "rebound"),
+        ("x", "x; y = x.detach() * 2 - 0.3", "cut"),
+    ],
+)
+def test_a_grad_that_a_function_found_none_is_told_of_what_is_gone(
+    name: str, prepared: str, cause: str
+) -> None:
+    program = "from torch import nn\n" + SALIENCY.format(prepared=prepared, read="x.grad")
+    program = program.replace("    x = torch.tensor(image", f"    {name} = torch.tensor(image")
+    if "y = " in prepared:
+        program = program.replace("net(x)[0]", "net(y)[0]")
+    answer = asked(program)
+    assert answer.cause == cause
+    assert "x.grad is None" in answer.verdict
+    number = next(n for n, text in enumerate(program.split("\n"), 1) if "# made" in text)
+    assert number in answer.lines
+
+
+@pytest.mark.parametrize(
+    ("prepared", "read"),
+    [
+        ("x", "x.grad"),
+        ("(x * 2 - 0.3).detach().requires_grad_()", "x.grad"),
+        ("x * 2 - 0.3", "x.shape"),
+        ("[z := x * 2 - 0.3, z.retain_grad()][0]", "x.grad"),
+    ],
+)
+def test_a_grad_that_was_there_is_not_told(prepared: str, read: str) -> None:
+    program = "from torch import nn\n" + SALIENCY.format(prepared=prepared, read=read)
+    assert asked(program).cause == "healthy"

@@ -31,6 +31,7 @@ from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.falling import falling
 from gradviz.why.account.filled_backwards import filled_backwards
 from gradviz.why.account.flags_of_copies import flags_of_copies
+from gradviz.why.account.flat_at_inputs import flat_at_inputs
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.froze_nothing import froze_nothing
 from gradviz.why.account.frozen_beside import frozen_beside
@@ -97,7 +98,7 @@ from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
-from gradviz.why.rules.whole.meant import MISSING
+from gradviz.why.rules.whole.meant import MISSING, of_vain_steps
 from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def with_oddities(case: Case, found: Explanation) -> Explanation | None:
     places = lines_of([c for r in told for c in r.calls], [s for r in told for s in r.statements])
     sentences = [r.sentence for r in told]
     lines = tuple(dict.fromkeys([*found.lines, *places]))
-    if found.cause not in MISSING or told[0].key in _OF_RESULTS:  # it tells of the same, and less
+    is_graver = found.cause not in MISSING or bool(of_vain_steps(case, found))
+    if is_graver or told[0].key in _OF_RESULTS:  # it tells of the same, and less
         return found._replace(more=(*sentences, *found.more), lines=lines)
     first, *rest = sentences
     more = (*rest, found.verdict, *found.more)
@@ -283,6 +285,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from filled_backwards(words, case.statements)
     yield from attention(case.facts, words)
     yield from overlaps(case.facts, words)
+    yield from flat_at_inputs(case.facts, words, _loss_domains(case).values_of)
     yield from one_in_a_list(case)
     yield from listed_twice(case)
     yield from unregistered(case)

@@ -114,10 +114,14 @@ class Steps:
 
     def loss(self, call: Call) -> str:
         """Return what a backward was called on, with the backward's place."""
+        return self.words.at(call, self.name_of_loss(call))
+
+    def name_of_loss(self, call: Call) -> str:
+        """Return what a backward was called on."""
         tensor = self.facts.graph.tensor.get(next(iter(call.inputs), None))
         former = tensor.former.name if tensor is not None and tensor.former else ""
         name = former or (tensor.code_name if tensor is not None else "")
-        return self.words.at(call, name or self.words.code(call))
+        return name or self.words.code(call)
 
     def step_name(self, step: Step) -> str:
         """Return a step's code and place; of one that several callers share, the caller's."""
@@ -424,7 +428,8 @@ class Steps:
         rows = [left for leaf in self.training.moments for left in self._left(leaf, stepped)]
         if not rows:
             return
-        alone = all(len(_places(u.added)) == 1 for u in self.used)
+        yield from self.cleared_between(rows)
+        alone = all(len(_places(m for u in s.used for m in u.added)) == 1 for s in self.steps)
         by_backward = grouped((_place(left.backward), left) for left in rows)
         yield Remark(
             Weight.NOTABLE,
@@ -433,6 +438,27 @@ class Steps:
             tuple(dict.fromkeys(c for left in rows for c in (left.backward, left.clear))),
             frozenset(left.leaf for left in rows),
         )
+
+    def cleared_between(self, rows: Sequence[Left]) -> Iterator[Remark]:
+        """Tell of gradients that were cleared, of leaves that a step moved by those of another
+        loss, while it moved others by those of the loss from which they came."""
+        by_clear = grouped(((_place(row.backward), _place(row.clear)), row) for row in rows)
+        for every in by_clear.values():
+            row, leaves = every[-1], {left.leaf for left in every}
+            step = next((s for s in self.steps if _mixes(s, row, leaves)), None)
+            if step is None:
+                continue
+            moved = [u for u in step.used if u.leaf in leaves]
+            fields = {
+                "clear": self.words.at(row.clear),
+                "loss": self.loss(row.backward),
+                "name": self.name_of_loss(row.backward),
+                "names": self.names(u.leaf for u in moved),
+                "step": self.step_name(step),
+                "other": self.loss(moved[-1].added[-1].call),
+            }
+            calls = (row.clear, row.backward, step.call)
+            yield Remark(Weight.WEIGHTY, "cleared_between", fields, calls, frozenset(leaves))
 
     def _left_by(self, every: Sequence[Left]) -> str:
         """Say where the gradients of one backward were cleared."""
@@ -467,6 +493,16 @@ def _place(call: Call) -> tuple[object, ...]:
 def _places(added: Iterable[Moment]) -> set[tuple[object, ...]]:
     """Return where some backwards stand."""
     return {_place(moment.call) for moment in added}
+
+
+def _mixes(step: Step, left: Left, leaves: set[int]) -> bool:
+    """Say whether a step moved some leaves without the gradient of a backward, and others with
+    it."""
+    place = _place(left.backward)
+    of_these = [u for u in step.used if u.leaf in leaves]
+    without = bool(of_these) and not any(place in _places(u.added) for u in of_these)
+    others = [u for u in step.used if u.leaf not in leaves]
+    return without and any(place in _places(u.added) for u in others)
 
 
 def _is_low(clip: Call) -> bool:

@@ -66,6 +66,7 @@ from gradviz.why.question.subjects import (
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.whole.case import Case
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import Code, say
@@ -74,6 +75,11 @@ from gradviz.words.words import Words, at_line, statement_at
 ODD = ("none", "nan", "zero")  # what a .grad is where somebody may ask why
 # causes of a .grad that is None and may well be so
 _MAY_BE_NONE = (Cause.NOT_IN_LOSS, Cause.BRANCH_NOT_TAKEN, Cause.NO_BACKWARD_YET)
+# why a .grad was None of what is gone
+_OF_GONE = (
+    *(Cause.NON_LEAF, Cause.REBOUND, Cause.MADE_NON_LEAF),
+    *(Cause.CUT, Cause.REBUILT_FROM_VALUE, Cause.NO_GRAD_WRITE),
+)
 ERROR = 120  # characters of an error that is shown
 
 
@@ -343,6 +349,7 @@ def _of_gradients(bare: Bare) -> Explanation:
     of_numbers = everything is not None and everything.cause is Cause.ZERO_GRADIENT
     told = [
         (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
+        (_of_looked_at_gone(bare) if looked is None else None, Level.NOTE),
         (_of_returned_none(bare), Level.SUSPECT),
         (_of_looked_models(bare), Level.SUSPECT),
         *([(snapshot, Level.FAULT)] if of_numbers else []),
@@ -410,6 +417,27 @@ def _of_looked(bare: Bare) -> Explanation | None:
     if told is None or (told.cause.level is Level.FINE and not _is_frozen_unsaid(told)):
         return None
     return told
+
+
+def _of_looked_at_gone(bare: Bare) -> Explanation | None:
+    """Tell of the last tensor whose ``.grad`` the program read and found None, and that is gone: a
+    function made it and has returned."""
+    recording = bare.recording
+    looks = [] if recording is None else reversed(recording.looked_at_gone())
+    for state, look in looks:
+        if look.attribute != "grad" or not look.missing or _is_asserted(look):
+            continue
+        case = Case((), bare.names, None, recording, proven, bare=True)
+        filled = case.facts.grads_now.get(state.object_id) is not None
+        if not state.requires_grad or state.retains_grad or filled:
+            continue
+        gradients = Gradients(case.graph, (), (), (), case.training)
+        name, is_leaf = case.words.name(state.id), bool(state.is_leaf)
+        asked = Asked(name, state.id, requires_grad=True, is_leaf=is_leaf)
+        told = next(case.prove(Stage.GRADIENT, gradients.symptom(asked), gradients, asked), None)
+        if told is not None and told.cause in _OF_GONE:
+            return told
+    return None
 
 
 def _of_returned_none(bare: Bare) -> Explanation | None:

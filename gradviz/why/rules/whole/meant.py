@@ -108,7 +108,7 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     is_weighed = asked_beside.is_weighed_with_zero(case, found)
     if is_weighed or _is_wanted_by_nobody(case, found) or _has_no_symptom(case, found):
-        line = _of_vain_steps(case, found) or say("meant.not_known")
+        line = of_vain_steps(case, found) or say("meant.not_known")
         return _observed(found, _on_condition(found), line)
     return None
 
@@ -225,7 +225,7 @@ def _has_no_symptom(case: Case, found: Explanation) -> bool:
     return asked_beside.others_train(case) and not asked_beside.was_read(case, found)
 
 
-def _of_vain_steps(case: Case, found: Explanation) -> str:
+def of_vain_steps(case: Case, found: Explanation) -> str:
     """Say that an optimizer stepped which holds some of what an answer is about, where nothing that
     it holds was sent a gradient; "" where none is known."""
     if case.recording is None:
