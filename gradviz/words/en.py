@@ -1314,6 +1314,12 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     (Cause.REBOUND, "updated"): NAMED_ANEW._replace(
         mend="with torch.no_grad(): {it} -= lr * {it}.grad (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
     ),
+    (Cause.REBOUND, "updated_each"): NAMED_ANEW._replace(
+        mend="under with torch.no_grad(): {updates:list} in the place of {codes:list} (in place, so each name stays the leaf).",
+    ),
+    (Cause.REBOUND, "updated_in_lines"): NAMED_ANEW._replace(
+        mend="{anew} in the place of {code}: a leaf again, with these values.",
+    ),
     (Cause.REBOUND, "added_to"): NAMED_ANEW._replace(
         mend="with torch.no_grad(): {it} += … (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
     ),
@@ -1654,12 +1660,17 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_SCALAR, "differentiated"): Answer(
         verdict="autograd.grad needs one number to start from, and {name} has {numbers}.",
         why="for a single number the gradient to start with is 1; for more it is not defined.",
-        mend="{it}.sum() in the place of {it} in {backward}: of numbers that are computed one from each, that is the derivative of each.",
+        mend="{mends:sentences}",
     ),
     (Cause.NOT_SCALAR, "reduced_too_early"): Answer(
         verdict="Backward needs one number to start from, and {name} has {numbers}: .{function}() was taken of {factor} alone, before the product.",
         why="a method binds more strongly than *, so it belongs to the last factor only; the product still has one number for each element.",
         mend="brackets around the product: {anew}.",
+    ),
+    (Cause.NEVER_TRACKED, "asked_for"): Answer(
+        verdict="autograd.grad was asked for the gradient of {root} by {names:few}, which {names:does|do} not require grad.",
+        why="{root} was computed from {names:few}, and nothing was recorded of that.",
+        mend="{mends:sentences}",
     ),
     (Cause.NEVER_TRACKED, "raised"): Answer(
         verdict="autograd.grad was asked for the gradient of {name}, which does not require grad.",
@@ -2237,6 +2248,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, which {leaves:has|have} been updated since.",
         mend="compute {codes:it|them} anew in each iteration: {anew:list} once more, right above {above}.",
     ),
+    (Cause.SECOND_BACKWARD, "once_beside"): COMPUTED_ONCE._replace(
+        why="{name} gave up what it had saved in {first}. {codes:It was|They were} computed from {leaves:few}, with the values of before; this loss leads there by what it computes anew, too.",
+        mend="{edits:list}: what was computed once counts as a number. If something is to be learned through {codes:it|them} as well: compute {codes:it|them} anew in each iteration.",
+    ),
     (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
         mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
@@ -2251,7 +2266,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.SECOND_BACKWARD, "once_alone"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
-        mend="compute {codes:it|them} anew in each iteration; or add the losses and call backward once.",
+        mend="compute {codes:it|them} anew in each iteration. If the iterations make up one loss: add up the losses, and call backward once, below the loop.",
+    ),
+    (Cause.SECOND_BACKWARD, "once_alone_above"): COMPUTED_ONCE._replace(
+        why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",
+        mend="compute {codes:it|them} anew in each iteration: {anew:list} once more, right above {above}. If the iterations make up one loss: add up the losses, and call backward once, below the loop.",
     ),
     (Cause.SECOND_BACKWARD, "wiped_in_place"): Answer(
         verdict="{code} wipes the numbers of {name}, and not its history: the graph of the iteration before hangs on it.",
@@ -2675,6 +2694,11 @@ IN_RAISED = {
     "list_cleared": "{clears:list} right after {second}: each iteration begins with an empty list.",
     "list_cleared_elsewhere": "{clears:list} after each backward: each iteration begins with an empty list.",
     "list_detached": "If the old ones are to stay, as numbers: {kept} there instead.",
+    "track_above": "{track} right above {reader}",
+    "tracked": "{edits:list}.",
+    "others_alone": "If {n:it has|they have} no part in what is to be learned: ask for the others alone.",
+    "summed": "{it}.sum() in the place of {it} in {code}",
+    "start_summed": "{edit}: of numbers that are computed one from each, that is the derivative of each.",
     "detached_in": "{value}.detach() in {code}",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",

@@ -116,6 +116,99 @@ def told(one: Fix) -> tuple[Explanation, bool]:
 
 # --- what the account of the steps, and what the program did on purpose, led to -------------------
 
+fix_of_error(
+    "no_grad_fn/left_likely",  # the numbers of a list of results
+    """
+w, losses = torch.ones(3, requires_grad=True), []
+for i in range(3):
+    losses.append((w * i).sum())
+loss = torch.FloatTensor(losses).mean()
+loss.backward()
+""",
+    (
+        "torch.stack(losses) in the place of torch.FloatTensor(losses)",
+        "torch.FloatTensor(losses)",
+        "torch.stack(losses)",
+    ),
+    cut="join_stacked",
+)
+fix_of_error(
+    "not_scalar/differentiated",  # and those that would raise next
+    """
+net = nn.Linear(2, 1)
+def residual(x, t):
+    u = net(torch.cat([x, t], dim=1)).tanh()
+    u_x = torch.autograd.grad(u, x, create_graph=True)[0]
+    u_xx = torch.autograd.grad(u_x, x, create_graph=True)[0]
+    u_t = torch.autograd.grad(u, t, create_graph=True)[0]
+    return (u_t - u_xx).pow(2).mean()
+points = (torch.rand(5, 1, requires_grad=True) for _ in range(2))
+residual(*points).backward()
+""",
+    (
+        "u.sum() in the place of u in u_t = torch.autograd.grad(u, t",
+        "grad(u, x, create_graph=True)[0]\n    u_xx = torch.autograd.grad(u_x, x, "
+        "create_graph=True)[0]\n    u_t = torch.autograd.grad(u,",
+        "grad(u.sum(), x, create_graph=True)[0]\n    u_xx = torch.autograd.grad(u_x.sum(), x, "
+        "create_graph=True)[0]\n    u_t = torch.autograd.grad(u.sum(),",
+    ),
+)
+fix(
+    "rebound/updated_each",
+    "w1",
+    "w1.grad is not None and w2.grad is not None",
+    """
+w1, w2 = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+lr = 0.1
+loss = (w1 * w2).pow(2).sum()
+loss.backward()
+w1 = w1 - lr * w1.grad
+w2 = w2 - lr * w2.grad
+""",
+    (
+        "w1 -= lr * w1.grad and w2 -= lr * w2.grad in the place of",
+        "w1 = w1 - lr * w1.grad\nw2 = w2 - lr * w2.grad",
+        "with torch.no_grad():\n    w1 -= lr * w1.grad\n    w2 -= lr * w2.grad",
+    ),
+)
+fix(
+    "rebound/updated_in_lines",
+    "adv",
+    "adv.grad is not None",
+    """
+net, x = nn.Linear(3, 1), torch.rand(2, 3)
+adv = x.clone().requires_grad_()
+net(adv).sum().backward()
+adv = adv + 0.1 * adv.grad.sign()
+adv = torch.clamp(adv, 0, 1)
+net(adv).sum().backward()
+""",
+    (
+        "adv = torch.clamp(adv, 0, 1).detach().requires_grad_() in the place of",
+        "torch.clamp(adv, 0, 1)",
+        "torch.clamp(adv, 0, 1).detach().requires_grad_()",
+    ),
+)
+fix_of_error(
+    "never_tracked/asked_for",
+    """
+critic = nn.Linear(3, 1)
+def penalty(real, fake):
+    mixed = 0.5 * real + 0.5 * fake
+    scores = critic(mixed)
+    slopes = torch.autograd.grad(
+        outputs=scores, inputs=mixed, grad_outputs=torch.ones_like(scores), create_graph=True
+    )[0]
+    return (slopes.norm(2, dim=1) - 1).pow(2).mean()
+penalty(torch.randn(4, 3), torch.randn(4, 3)).backward()
+""",
+    (
+        "mixed.requires_grad_() right above scores = critic(mixed)",
+        "    scores =",
+        "    mixed.requires_grad_()\n    scores =",
+    ),
+)
+
 fix(
     "zero_gradient/zero",  # made 0 and 1 by two writes
     "w",
@@ -1118,12 +1211,30 @@ du = torch.autograd.grad(u, x, create_graph=True)[0]
 fix_of_error(
     "never_tracked/raised",
     """
+xs, w = [torch.ones(2)], torch.ones(2, requires_grad=True)
+loss = (xs[0] * w).sum()
+torch.autograd.grad(loss, [*xs, w])
+""",
+    ("requires_grad_() before", "loss =", "xs[0].requires_grad_()\nloss ="),
+    (
+        "ask for the others only",
+        "torch.autograd.grad(loss, [*xs, w])",
+        "torch.autograd.grad(loss, w)",
+    ),
+)
+fix_of_error(
+    "never_tracked/asked_for",
+    """
 x, w = torch.ones(2), torch.ones(2, requires_grad=True)
 loss = (x * w).sum()
-torch.autograd.grad(loss, x)
+torch.autograd.grad(loss, [x, w])
 """,
-    ("x.requires_grad_() before", "loss =", "x.requires_grad_()\nloss ="),
-    ("ask for the others only", "torch.autograd.grad(loss, x)", "torch.autograd.grad(loss, w)"),
+    ("x.requires_grad_() right above loss", "loss =", "x.requires_grad_()\nloss ="),
+    (
+        "ask for the others alone",
+        "torch.autograd.grad(loss, [x, w])",
+        "torch.autograd.grad(loss, w)",
+    ),
 )
 fix_of_error(
     "inference_tensor/raised",
@@ -2436,7 +2547,7 @@ assert w.is_leaf
     ("leave requires_grad out", "3, 1, requires_grad=True", "3, 1"),
 )
 fix_of_error(
-    "second_backward/once_alone",
+    "second_backward/once_alone_above",
     """
 w = torch.ones(2, requires_grad=True)
 h = w.exp()
@@ -2444,12 +2555,93 @@ for i in range(3):
     loss = (h * i).sum()
     loss.backward()
 """,
-    ("anew in each iteration", "    loss = ", "    h = w.exp()\n    loss = "),
+    ("h = w.exp() once more, right above", "    loss = ", "    h = w.exp()\n    loss = "),
     (
-        "add the losses",
+        "add up the losses",
         "for i in range(3):\n    loss = (h * i).sum()\n    loss",
         "loss = sum((h * i).sum() for i in range(3))\nloss",
     ),
+)
+fix_of_error(
+    "second_backward/once_alone",  # what is made anew there would be another layer
+    """
+w = torch.ones(2, requires_grad=True)
+h = nn.Tanh()(w)
+for i in range(3):
+    loss = (h * i).sum()
+    loss.backward()
+""",
+    ("anew in each iteration", "    loss = ", "    h = nn.Tanh()(w)\n    loss = "),
+    (
+        "add up the losses",
+        "for i in range(3):\n    loss = (h * i).sum()\n    loss",
+        "loss = sum((h * i).sum() for i in range(3))\nloss",
+    ),
+)
+LEARNED_GRAPH = """
+class Learner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(3, 3))
+    def forward(self):
+        return torch.softmax(self.w.relu(), dim=1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.learner, self.layer = Learner(), nn.Linear(3, 3)
+        self.adj = self.learner()
+    def forward(self, x):
+        return READ
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+        self.opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    def train(self, x):
+        self.opt.zero_grad()
+        loss = LOSS
+        loss.backward()
+        self.opt.step()
+trainer = Trainer(Net())
+for x in torch.randn(3, 4, 3):
+    trainer.train(x)
+"""
+fix_of_error(
+    "second_backward/once_learning_above",  # by a helper that returns it: told where it is kept
+    LEARNED_GRAPH.replace("READ", "self.layer(x @ self.adj)").replace("LOSS", "self.net(x).sum()"),
+    (
+        "self.adj = self.learner() once more, right above return self.layer(x @ self.adj)",
+        "        return self.layer",
+        "        self.adj = self.learner()\n        return self.layer",
+    ),
+)
+fix_of_error(
+    "second_backward/once_learning_above",  # read outside of the class: at the begin of forward
+    LEARNED_GRAPH.replace("READ", "self.layer(x)").replace(
+        "LOSS", "(self.net(x) @ self.net.adj).sum()"
+    ),
+    (
+        "self.adj = self.learner() once more, right above return self.layer(x)",
+        "        return self.layer",
+        "        self.adj = self.learner()\n        return self.layer",
+    ),
+)
+fix_of_error(
+    "second_backward/once_beside",
+    """
+policy = nn.Linear(3, 2)
+opt = torch.optim.SGD(policy.parameters(), lr=0.1)
+x, reward = torch.randn(5, 3), torch.randn(5)
+old = policy(x).log_softmax(1)[:, 0]
+for _ in range(3):
+    new = policy(x).log_softmax(1)[:, 0]
+    ratio = torch.exp(new - old)
+    loss = -(ratio * reward).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ("old.detach() in ratio = torch.exp(new - old)", "new - old", "new - old.detach()"),
+    ("anew in each iteration", "    new", "    old = policy(x).log_softmax(1)[:, 0]\n    new"),
 )
 GAN = """
 G, D = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 2)), nn.Linear(2, 1)

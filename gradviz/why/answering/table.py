@@ -35,6 +35,7 @@ from gradviz.why.rules.errors import (
     saved_otherwise,
     second_backward,
     unread_argument,
+    untracked_input,
     unused_input,
     views_in_place,
 )
@@ -228,6 +229,7 @@ TABLE: tuple[Rule[...], ...] = (
     ),
     Rule(ERROR, RAISED, not_a_scalar.reduced_too_early, of(Cause.NOT_SCALAR)),
     Rule(ERROR, RAISED, not_a_scalar.of_many_numbers, of(Cause.NOT_SCALAR)),
+    Rule(ERROR, RAISED, untracked_input.untracked_input, of(Cause.NEVER_TRACKED)),
     Rule(ERROR, RAISED, about_an_input.not_a_float, of(Cause.REQUIRES_GRAD_NON_FLOAT)),
     Rule(ERROR, RAISED, about_an_input.made_without_history, of(Cause.HOOK_REFUSED)),
     Rule(ERROR, RAISED, about_an_input.made_after_a_cut, of(Cause.HOOK_REFUSED)),

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gradviz.graph.records import Call, Source, Tensor
+from gradviz.graph.records import Call, Frame, Source, Tensor
 from gradviz.names.bindings import bindings, parameters_of, scope_of
 from gradviz.names.frames import frames, names_in
 from gradviz.names.position import callee_of, dotted
@@ -55,6 +55,7 @@ def computed_anew(
     if not nodes or len(nodes) > _MOST or not all(map(_can_run_again, nodes)):
         return None
     reader = _place_for(nodes, [*_readers(failure, first, shared, nodes)])
+    reader = reader or _begin_of_forward(failure, first, shared, nodes)
     found = None if failure.statements is None else failure.statements.node_at(every[0].source)
     if reader is None or found is None:
         return None
@@ -72,6 +73,45 @@ def _place_for(nodes: Sequence[Any], readers: Sequence[Any]) -> Any:
     is_before_all = all(node.parent is first.parent for node in readers)
     is_same = all(_reads_the_same(node, first) for node in nodes)
     return first if is_before_all and is_same else None
+
+
+def _begin_of_forward(
+    failure: Failure, first: Call, shared: Sequence[Tensor], nodes: Sequence[Any]
+) -> Any:
+    """Return the first statement of the ``forward`` of the class in whose methods some statements
+    stand, where that ran since an earlier backward, before anything read their results, and they
+    can stand above it; None where that is not so."""
+    kind = getattr(scope_of(nodes[0]), "parent", None)
+    methods = kind.body if isinstance(kind, ast.ClassDef) else []
+    forward = [m for m in methods if isinstance(m, ast.FunctionDef) and m.name == "forward"]
+    begin = next((one for node in forward for one in node.body if not _is_text(one)), None)
+    if begin is None or not _ran_before_readers(failure, first, shared, forward[0]):
+        return None
+    can = all(_shares_names(node, begin) and _reads_the_same(node, begin) for node in nodes)
+    return begin if can else None
+
+
+def _ran_before_readers(
+    failure: Failure, first: Call, shared: Sequence[Tensor], function: Any
+) -> bool:
+    """Say whether a function ran since an earlier backward, before anything read some results."""
+    since = failure.calls_between(first, failure.call) if failure.call is not None else []
+    began = (c.id for c in since if any(_stands_in(failure, f, function) for f in frames(c)))
+    begin = next(began, None)
+    readers = (c for t in shared for c in failure.facts.calls_reading.get(t.id, ()))
+    later = [c.id for c in readers if c.id > first.id]
+    return begin is not None and bool(later) and begin < min(later)
+
+
+def _is_text(statement: Any) -> bool:
+    """Say whether a statement is a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _stands_in(failure: Failure, frame: Frame, function: Any) -> bool:
+    """Say whether a statement under which a call ran stands in a function."""
+    node = _node(failure, call_at(Source(frame.file, frame.line, None)))
+    return node is not None and scope_of(node) is function
 
 
 # --- what is to be computed anew ------------------------------------------------------------------

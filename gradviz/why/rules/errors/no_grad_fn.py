@@ -17,7 +17,16 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.graph.redo import obstacles_after
-from gradviz.names.frames import frames, keepers, names_in, place_at, place_of_keeper
+from gradviz.graph.training import line_of
+from gradviz.names.frames import (
+    frames,
+    keepers,
+    list_copied,
+    names_in,
+    place_at,
+    place_of_keeper,
+    whole_code,
+)
 from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
 from gradviz.why.evidence.fixes import fix_alone, fix_on_the_way, fixes_of_refusing
@@ -334,7 +343,8 @@ def left_torch(failure: Failure) -> Explanation | None:
     cut = cuts[-1]
     entry_id = next(i for call_id, i in entries if call_id > cut.call_id)
     maker = failure.facts.maker.get(entry_id)
-    likely = cut.output_id is None and maker is not None
+    joined = _joined_there(failure, cut) if cut.output_id is None else ""
+    likely = bool(joined) or (cut.output_id is None and maker is not None)
     return failure.answer(
         Cause.NO_GRAD_FN,
         "left_likely" if likely else "left_possibly",
@@ -345,7 +355,7 @@ def left_torch(failure: Failure) -> Explanation | None:
         start=failure.start,
         source=failure.name(failure.graph.tensor[cut.input_id]),
         entry=failure.name(failure.graph.tensor[entry_id]),
-        mend=_mend_of_leaving(failure, cut, maker),
+        mend=joined or _mend_of_leaving(failure, cut, maker),
     )
 
 
@@ -375,6 +385,25 @@ def _mend_of_leaving(failure: Failure, cut: Cut, maker: Call | None) -> str:
         return stay
     then = say("mend.at", place=failure.words.where(maker), mend=stay)
     return say("mend.in_series", first=fix_alone(cut, failure.graph), others=[then])
+
+
+def _joined_there(failure: Failure, cut: Cut) -> str:
+    """Say how the tensors of a list are joined whose numbers were read where a tensor was made of
+    them: ``torch.FloatTensor(values)``; "" where something else happened there."""
+    call, tensor = failure.graph.call, failure.graph.tensor
+    here = call[cut.call_id]
+    cuts = failure.graph.cuts
+    inside = [c for c in cuts if line_of(call[c.call_id]) == line_of(here)]
+    read = {c.input_id: tensor[c.input_id] for c in inside if c.reason is cut.reason}
+    copied = list_copied(whole_code(here), holds_many=len(read) > 1)
+    shapes = {t.shape for t in read.values()}
+    if copied is None or shapes not in ({()}, {(1,)}):
+        return ""
+    return say(
+        "mend.join_stacked" if shapes == {()} else "mend.join_catenated",
+        call=Code(copied.call),
+        parts=Code(copied.parts),
+    )
 
 
 def entries_of_values(failure: Failure) -> list[tuple[int, int]]:

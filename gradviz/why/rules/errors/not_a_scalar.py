@@ -7,12 +7,15 @@ import ast
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
+from gradviz.names.bindings import scope_of
+from gradviz.names.frames import names_in
+from gradviz.names.position import callee_of, statement_of
 from gradviz.why.code.in_place import reads_below
 from gradviz.why.code.rewritten import reduced_whole
 from gradviz.why.rules.errors.about_an_input import blamed, fields
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import Code
+from gradviz.words.speech import Code, say
 
 _AS_NUMBER = frozenset({"item", "backward"})
 
@@ -70,6 +73,7 @@ def of_many_numbers(failure: Failure) -> Explanation | None:
         maker=failure.written(maker),
         function=Code("mean" if failure.optimizers or failure.graph.modules else "sum"),
         backward=Code(backward),
+        mends=_mends_of_grad(failure, name, backward),
         **fields(failure, tensor, None),
     )
 
@@ -82,6 +86,39 @@ def _backward_of(failure: Failure, name: str) -> str:
         return ""
     words = (n for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute)))
     return ast.unparse(statement) if name in map(ast.unparse, words) else ""
+
+
+def _mends_of_grad(failure: Failure, name: str, statement: str) -> list[str]:
+    """Say how a call of ``grad`` starts from one number, and those that would raise next."""
+    edits = [_summed(name, statement), *_differentiated_below(failure, name)]
+    likewise = [say("raised.likewise", others=edits[1:])] if edits[1:] else []
+    return [say("raised.start_summed", edit=edits[0]), *likewise]
+
+
+def _summed(name: str, statement: str) -> str:
+    """Say that a statement is to start from a sum."""
+    return say("raised.summed", it=Code(name), code=Code(statement))
+
+
+def _differentiated_below(failure: Failure, name: str) -> list[str]:
+    """Return how the calls of ``grad`` below the failing one, in its function, start from one
+    number, of those that start from the same, or from what the failing one gives."""
+    statement = failure.statement
+    if not isinstance(statement, ast.stmt):
+        return []
+    starts = {name, *names_in(ast.unparse(statement))[0]}
+    edits = []
+    for node in ast.walk(scope_of(statement)):
+        if isinstance(node, ast.Call) and _is_plain_grad(node) and node.lineno > statement.lineno:
+            start = ast.unparse(node.args[0])
+            edits += [_summed(start, ast.unparse(statement_of(node)))] if start in starts else []
+    return list(dict.fromkeys(edits))
+
+
+def _is_plain_grad(call: ast.Call) -> bool:
+    """Say whether a call differentiates, and is given no gradient to start with."""
+    is_given = "grad_outputs" in {keyword.arg for keyword in call.keywords}
+    return callee_of(call.func) == "grad" and len(call.args) == 2 and not is_given
 
 
 def _is_read_by_number(failure: Failure, name: str) -> bool:

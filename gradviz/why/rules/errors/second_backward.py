@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import (
@@ -33,7 +34,7 @@ from gradviz.names.frames import (
     place_of_keeper,
     variables_of,
 )
-from gradviz.why.evidence.handed_on import computed
+from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.rules.errors.computed_anew import Anew, computed_anew
 from gradviz.why.rules.errors.failure import LINE, Failure
 from gradviz.why.rules.many import pattern
@@ -57,8 +58,7 @@ def made_once(failure: Failure) -> Explanation | None:
     besides = _made_once_besides(failure, found, place)
     places = in_order([place, *(made.place for made in besides)])
     told = _all_learning(leaves, besides, moved) if learning else leaves
-    anew = _anew(failure, found, places) if form == "once_learning" else None
-    form = form if anew is None else "once_learning_above"
+    form, mended = _mend_of_once(failure, found, leaves, places, form)
     return failure.answer(
         Cause.SECOND_BACKWARD,
         form,
@@ -71,9 +71,66 @@ def made_once(failure: Failure) -> Explanation | None:
         every=[pattern(failure.names(_never_moved(failure, earlier, moved) or leaves))],
         first=failure.written(first),
         name=node.name,
-        anew=[] if anew is None else [failure.code(call, LINE) for call in anew.statements],
-        above=failure.written(None if anew is None else anew.reader),
+        **mended,
     )
+
+
+def _mend_of_once(
+    failure: Failure, found: Earlier, leaves: list[Tensor], places: list[Call], form: str
+) -> tuple[str, dict[str, Any]]:
+    """Return the form in which it is told what to do about what was computed once, and what these
+    sentences name: where it is detached, or where it can be computed anew."""
+    beside = _read_beside_anew(failure, found, leaves) if form == "once_learning" else []
+    if beside:
+        return "once_beside", {"edits": [door.edit(failure) for door in beside]}
+    anew = _anew(failure, found, places) if form in ("once_learning", "once_alone") else None
+    if anew is None:
+        return form, {}
+    return "once_alone_above" if form == "once_alone" else "once_learning_above", {
+        "anew": [failure.code(call, LINE) for call in anew.statements],
+        "above": failure.written(anew.reader),
+    }
+
+
+# what compares two values: a difference, a ratio, or a loss
+_COMPARING = ELEMENTWISE_LOSSES | {"sub", "rsub", "div", "true_divide", "kl_div"}
+
+
+def _read_beside_anew(failure: Failure, found: Earlier, leaves: list[Tensor]) -> list[Door]:
+    """Return where each iteration compares what was computed once with what it computes anew, of
+    that shape and with the same leaves: what is kept are numbers of before, as the old
+    probabilities of a policy. None where something else becomes of one of these, or it has no name
+    there."""
+    doors, wanted = [], objects(leaves)
+    for tensor in failure.shared(found.run.ran):
+        reader = reader_of(failure, [tensor], found.backward, failure.call)
+        word = tensor.code_name or ""
+        if reader is None or word not in names_in(code_of(reader))[1]:
+            return []
+        if not _is_compared_alike(failure, found, tensor, wanted):
+            return []
+        doors.append(Door(reader, tensor, word, set()))
+    return doors
+
+
+def _is_compared_alike(failure: Failure, found: Earlier, tensor: Tensor, leaves: set[int]) -> bool:
+    """Say whether all that takes a result into this loss compares it with another one of the same
+    shape, which leads to the same leaves and was made since an earlier backward."""
+    facts, first = failure.facts, found.backward
+    readers = [c for c in facts.calls_reading.get(tensor.id, ()) if c.id > first.id]
+    for reader in readers:
+        others = [failure.graph.tensor[i] for i in reader.inputs if i != tensor.id]
+        alike = [
+            t
+            for t in others
+            if t.shape == tensor.shape
+            and (made := facts.maker.get(t.id)) is not None
+            and made.id > first.id
+            and leaves <= objects(facts.leaves_reached(t.id))
+        ]
+        if plain_name(reader.function) not in _COMPARING or not alike:
+            return False
+    return bool(readers)
 
 
 def _anew(failure: Failure, found: Earlier, places: list[Call]) -> Anew | None:
@@ -269,7 +326,16 @@ def place_of_binding(failure: Failure, maker: Call, first: Call) -> Call:
         is_once = frame not in around and frame[:2] not in again
         if variables_of(frame) in scopes and is_once and binds:
             return place_at(maker, depth)
-    return _only_before(maker, again)
+    return _kept_on_an_object(maker, again) or _only_before(maker, again)
+
+
+def _kept_on_an_object(maker: Call, again: Set[tuple[str, int]]) -> Call | None:
+    """Return the innermost statement under which a call ran, and that did not run again, that gives
+    an attribute its value: ``self.adj = self.graph()``."""
+    for depth, frame in enumerate(frames(maker)):
+        if frame[:2] not in again and any("." in name for name in names_in(frame.code)[0]):
+            return place_at(maker, depth)
+    return None
 
 
 def ran_since(failure: Failure, first: Call) -> set[tuple[str, int]]:

@@ -7,7 +7,8 @@ from collections.abc import Set
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
-from gradviz.names.frames import names_kept, names_read
+from gradviz.names.frames import frames, names_in, names_kept, names_read, variables_of
+from gradviz.why.code.comparisons import bracketed
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
@@ -96,8 +97,13 @@ def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
     parent, has_its_name = leaf_above(gradients, asked)
     if parent is None or not has_its_name:
         return None
-    code = gradients.words.code(gradients.maker(asked))
+    maker = gradients.maker(asked)
+    code = gradients.words.code(maker)
     form = _form_of_rebound(parent, asked.name, code)
+    alike = _updates_alike(gradients, maker) if form == "updated" else []
+    form = "updated_each" if len(alike) > 1 else form
+    leaf_anew = _leaf_anew(gradients, asked, maker) if form == "named_anew" else ""
+    form = "updated_in_lines" if leaf_anew else form
     return gradients.answer(
         asked,
         Cause.REBOUND,
@@ -107,7 +113,39 @@ def rebound(gradients: Gradients, asked: Asked) -> Explanation | None:
         checked=checked_of_result(gradients, asked),
         code=code,
         in_place=Code(in_place(code)),
+        updates=[Code(in_place(one)) for one in alike],
+        codes=[Code(one) for one in alike],
+        anew=Code(leaf_anew),
     )
+
+
+def _leaf_anew(gradients: Gradients, asked: Asked, maker: Call | None) -> str:
+    """Return the statement that gives a name to a result, as one that makes a leaf of it, where
+    the same function computes that name from its own .grad: a step of an attack, in several lines.
+    "" where it does not."""
+    if maker is None or not frames(maker):
+        return ""
+    statement = frames(maker)[0]
+    target, _, value = statement.code.partition(" = ")
+    if target != asked.name or not value or value.endswith("…"):
+        return ""
+    codes = _statements_beside(gradients, maker)
+    is_updated = any(f"{target}.grad" in code and target in names_in(code)[0] for code in codes)
+    return f"{target} = {bracketed(value)}.detach().requires_grad_()" if is_updated else ""
+
+
+def _updates_alike(gradients: Gradients, maker: Call | None) -> list[str]:
+    """Return the statements of one function that each give the name of a leaf to its update: with
+    one of them mended, what the next one left behind would be missed."""
+    codes = [] if maker is None else _statements_beside(gradients, maker)
+    return [code for code in codes if ".grad" in code and in_place(code)]
+
+
+def _statements_beside(gradients: Gradients, maker: Call) -> list[str]:
+    """Return the statements that ran in the function of a call, each once."""
+    here = [variables_of(frame) for frame in frames(maker)[:1]]
+    statements = (frame for call in gradients.graph.calls for frame in frames(call)[:1])
+    return list(dict.fromkeys(f.code for f in statements if [variables_of(f)] == here))
 
 
 def _form_of_rebound(leaf: Tensor, name: str, code: str) -> str:
