@@ -97,6 +97,7 @@ from gradviz.why.account.unscored import unscored
 from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
+from gradviz.why.account.weights_that_learn import weights_that_learn
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
 from gradviz.why.rules.whole.meant import MISSING, of_vain_steps
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -300,6 +301,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from spread_predictions(case.facts, words)
     yield from spread_statistics(case.facts, words)
     yield from learning_targets(case.facts, words, trained)
+    yield from weights_that_learn(case.facts, words)
     yield from _compared_alike(case)
     yield from norm_of_one(case.facts, words)
     yield from masked_too_late(case.facts, words)
