@@ -2108,3 +2108,97 @@ def test_what_was_frozen_after_its_training_needs_no_mend() -> None:
     told = one_line(asked(THEN_PROBED.replace("{frozen_while}", "pass"), "net[0].weight"))
     assert "[observed]" in told
     assert "a step has used it" in told
+
+
+# --- the nearest healthy twins of what is observed ------------------------------------------------
+
+
+def test_pictures_on_the_way_of_a_diffusion_are_no_sums_in_the_wrong_order() -> None:
+    program = """
+    net = nn.Linear(3, 2)
+    opt = torch.optim.Adam(net.parameters())
+    for _ in range(3):
+        x = torch.randn(8, 2)
+        noise = torch.randn_like(x)
+        loss = F.mse_loss(net(torch.cat([x + noise, torch.ones(8, 1)], 1)), noise)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    x, frames = torch.randn(4, 2), []
+    with torch.no_grad():
+        for i in reversed(range(5)):
+            x = x - 0.1 * net(torch.cat([x, torch.full((4, 1), float(i))], 1))
+            frames.append(x)
+    frames = torch.stack(frames)
+    """
+    assert "begins with the last" not in one_line(asked(program))
+
+
+FROM_AN_ITERATOR = """
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def batches():
+    while True:
+        yield torch.randn(4, 3)
+class Loader:
+    def __iter__(self):
+        return batches()
+batch_iter = iter(Loader())
+for epoch in range(3):
+    for step, batch in {of}:
+        {leave}
+        loss = net(batch).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "leave"),
+    [
+        ("zip(range(5), batch_iter)", "pass"),
+        ("enumerate(batch_iter)", "if step == 4: break"),
+    ],
+)
+def test_what_gives_batches_without_an_end_is_not_used_up(of: str, leave: str) -> None:
+    assert "used up" not in one_line(asked(FROM_AN_ITERATOR.format(of=of, leave=leave)))
+
+
+COUNTED = """
+net, criterion = nn.Linear(4, 5), nn.CrossEntropyLoss(ignore_index=-100)
+opt = torch.optim.Adam(net.parameters())
+for _ in range(3):
+    opt.zero_grad()
+    for _ in range(2):
+        x, y = torch.randn(8, 4), torch.randint(0, 5, (8,))
+        {leave}
+        loss = criterion(net(x), y) / 2
+        loss.backward()
+    opt.step()
+"""
+
+
+def test_means_of_as_many_targets_each_count_alike() -> None:
+    assert "a target counts the more" not in one_line(asked(COUNTED.format(leave="pass")))
+    told = one_line(asked(COUNTED.format(leave="y[:torch.randint(1, 8, ())] = -100")))
+    assert "a target counts the more" in told
+
+
+def test_two_that_are_the_targets_of_each_other_learn_from_each_other() -> None:
+    program = """
+    one, other = nn.Linear(5, 3), nn.Linear(5, 3)
+    opt = torch.optim.Adam([*one.parameters(), *other.parameters()])
+    for _ in range(3):
+        x, y = torch.randn(8, 5), torch.randint(0, 3, (8,))
+        a, b = one(x), other(x)
+        to_b = F.kl_div(F.log_softmax(a, 1), F.softmax(b, 1), reduction="batchmean")
+        to_a = F.kl_div(F.log_softmax(b, 1), F.softmax(a, 1), reduction="batchmean")
+        loss = F.cross_entropy(a, y) + F.cross_entropy(b, y) + PARTS
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """
+    both, one = (program.replace("PARTS", parts) for parts in ("to_a + to_b", "to_b"))
+    assert "towards the prediction" not in one_line(asked(both))
+    assert "towards the prediction" in one_line(asked(one))

@@ -252,7 +252,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
     yield from uneven_steps(steps)
-    yield from counted_means(steps, case.statements)
+    yield from counted_means(steps, case.statements, _loss_domains(case).values_of)
     yield from made_anew(case.facts, words, case.training, case.statements)
     yield from steps.remarks()
     yield from Code(case.facts, words, case.statements, _weightless(case)).remarks()

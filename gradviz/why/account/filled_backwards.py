@@ -28,6 +28,8 @@ _TURNS = {
 # what makes a tensor of a list, in its order
 _MAKES_TENSOR = {"tensor", "as_tensor", "FloatTensor", "Tensor", "stack", "cat", "array", "asarray"}
 _ANY_ORDER = {"sum", "mean"}
+# what a running sum may be handed to while it is added up; what a model is given is no sum
+_CONVERTS = {"append", "float", "int", "tensor", "as_tensor", "max", "min", "clip", "clamp"}
 
 
 def filled_backwards(words: Words, statements: Statements) -> Iterator[Remark]:
@@ -85,8 +87,14 @@ def _appends_its_sum(loop: ast.For) -> Any:
     if len(appends) != 1 or _holds_a_loop(loop):
         return None
     appended, targets = _names_in(appends[0].args[0]), _names_in(loop.target)
-    sums = {name for node in inside for name in _added_to_itself(node)}
+    sums = {name for node in inside for name in _added_to_itself(node)} - _handed_on(inside)
     return appends[0] if appended & sums and not appended & targets else None
+
+
+def _handed_on(inside: list[ast.AST]) -> set[str]:
+    """Return the variables that calls are given which do more than convert a number."""
+    calls = (n for n in inside if isinstance(n, ast.Call) and callee_of(n.func) not in _CONVERTS)
+    return {name for call in calls for given in call.args for name in _names_in(given)}
 
 
 def _holds_a_loop(loop: ast.For) -> bool:

@@ -3,6 +3,7 @@ most easily where all of them are alike. Knows no torch."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence, Set
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
@@ -10,9 +11,13 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.code.rewritten import parsed
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.rules.many import pattern
+from gradviz.words.speech import Code
 from gradviz.words.words import Words
+
+_Pair = tuple[frozenset[int], frozenset[int]]  # leaves of a prediction, and of its target
 
 # what takes a difference as a distance
 _DISTANCES = {"pow", "square", "abs", "mul", "huber_loss", "smooth_l1_loss"}
@@ -68,6 +73,7 @@ def _bootstrapped(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Rem
         if one and one == other:
             target = words.name(added.outputs[0])
             fields = {"call": words.at(call), "target": target, "place": words.where(added)}
+            fields["whole"] = _whole(target)
             calls = (added, call)
             last[line_of(call)] = Remark(Weight.WEIGHTY, "bootstrapped_target", fields, calls)
     yield from last.values()
@@ -114,25 +120,43 @@ def _adding_observed(facts: Facts, comparison: Call) -> Call | None:
 
 def _of_another(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remark]:
     """Tell of each loss whose target is the result of other weights that are trained, and gets a
-    gradient, as a teacher's that learns beside its student."""
-    last = dict[object, Remark]()
+    gradient, as a teacher's that learns beside its student. Of two that are each other's targets,
+    as in mutual learning, it is not told."""
+    last, pairs = dict[object, tuple[Remark, _Pair]](), set[_Pair]()
     for call in _comparisons(facts):
         if call.function not in _TARGETED:
             continue
         one, target = (_trained_behind(facts, i, trained) for i in call.inputs[:2])
         own = target - one
         made = facts.maker.get(call.inputs[1])
+        pair = frozenset(one), frozenset(target)
+        pairs.add(pair)
         if own and one - target and made is not None:
             names = [words.name(facts.latest_state[i].id) for i in sorted(own)]
             fields = {
                 "call": words.at(call),
                 "target": words.name(call.inputs[1]),
+                "whole": _whole(words.name(call.inputs[1])),
                 "place": words.where(made),
                 "leaves": pattern(names),
             }
             calls, leaves = (made, call), frozenset(own)
-            last[line_of(call)] = Remark(Weight.NOTABLE, "target_of_another", fields, calls, leaves)
-    yield from last.values()
+            remark = Remark(Weight.NOTABLE, "target_of_another", fields, calls, leaves)
+            last[line_of(call)] = remark, pair
+    for remark, (one, target) in last.values():
+        if (target, one) not in pairs:
+            yield remark
+
+
+def _whole(code: str) -> Code:
+    """Return code on which a method can be called: a sum or a minus in parentheses.
+
+    >>> _whole("-net(x) + f"), _whole("r + 0.9 * q"), _whole("target")
+    ('(-net(x) + f)', '(r + 0.9 * q)', 'target')
+    """
+    statement = parsed(code)
+    value = getattr(statement, "value", None) if isinstance(statement, ast.Expr) else None
+    return Code(f"({code})" if isinstance(value, (ast.BinOp, ast.UnaryOp)) else code)
 
 
 def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:

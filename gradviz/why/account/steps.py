@@ -109,7 +109,7 @@ class Steps:
         )
         # what a network shares with another one is not moved with all the rest of it
         others = self.facts.of_modules - leaves
-        shared = [name for i in others for name in self.facts.names_in_modules[i]]
+        shared = [name for i in others for name in self.words.facts.names_in_modules[i]]
         return several(name_of(wanted, [*every, *shared]))
 
     def loss(self, call: Call) -> str:

@@ -215,9 +215,18 @@ def _uses_up(name: Any, own: Set[str]) -> bool:
         return around.iter is name and not _may_leave_some(around)
     call: Any = getattr(around, "parent", None) if isinstance(around, ast.keyword) else around
     is_argument = isinstance(around, ast.keyword) or name in getattr(call, "args", ())
-    if not isinstance(call, ast.Call) or not is_argument:
+    if not isinstance(call, ast.Call) or not is_argument or _goes_on_later(call):
         return False
     return callee_of(call.func) not in _ONLY_LOOK | own
+
+
+def _goes_on_later(call: ast.Call) -> bool:
+    """Say whether a loop over ``enumerate(it)`` or ``zip(range(n), it)`` may end before all of it
+    is gone through: what gives batches without an end is read so, a number of them at a time."""
+    loop: Any = getattr(call, "parent", None)
+    is_head = isinstance(loop, ast.For) and loop.iter is call
+    others = [a for a in call.args if isinstance(a, ast.Call) and callee_of(a.func) == "range"]
+    return (is_head and _may_leave_some(loop)) or (callee_of(call.func) == "zip" and bool(others))
 
 
 def _may_leave_some(loop: ast.AST) -> bool:
