@@ -2054,6 +2054,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="requires_grad_() on what is to learn, before the forward.",
     ),
+    (Cause.MODIFIED_IN_PLACE, "rebound_leaf"): Answer(
+        verdict="{code} gives the name {name} to a result: the optimizer still moves the leaf that had it, and each iteration goes on from the graph of the one before.",
+        mend="under torch.no_grad(), write into it, in the place of that: {update}.",
+    ),
     (Cause.MODIFIED_IN_PLACE, "stepped_carried"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
         why="{reasons:sentences}",
@@ -2133,6 +2137,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{writer:begin} wrote {name} in place after {saver} had saved it.",
         why="{reasons:sentences}",
         mend="{mends:sentences}",
+    ),
+    (Cause.SECOND_BACKWARD, "rebound_leaf"): Answer(
+        verdict="{code} gives the name {name} to a result: the optimizer still moves the leaf that had it, and each iteration goes on from the graph of the one before.",
+        mend="under torch.no_grad(), write into it, in the place of that: {update}.",
     ),
     (Cause.SECOND_BACKWARD, "kept_in_place"): Answer(
         verdict="{names:few} {names:keeps|keep} the history of all that was written into {names:it|them}, and {first} has freed that.",
