@@ -40,6 +40,7 @@ MENDS = {
     "attribute of the module": r"^self\.\S+ = … in __init__",
     "ask for another tensor": r"^ask (autograd\.grad )?for ",
     "backward": r"call backward\(\)|call backward on |backward again|its own loss",
+    "begin anew": r"the optimizer begins anew",
     "bfloat16": r"bfloat16",
     "no backward": r"does not belong there",
     "checkpoint without reentrant": r"use_reentrant=False",

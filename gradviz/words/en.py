@@ -1315,7 +1315,7 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         mend="with torch.no_grad(): {it} -= lr * {it}.grad (in place, so {it} stays the leaf); or detach() the result and requires_grad_() it.",
     ),
     (Cause.REBOUND, "updated_each"): NAMED_ANEW._replace(
-        mend="under with torch.no_grad(): {updates:list} in the place of {codes:list} (in place, so each name stays the leaf).",
+        mend="with torch.no_grad(): {updates:list} (in place, so each name stays the leaf), in the place of {codes:list}.",
     ),
     (Cause.REBOUND, "updated_in_lines"): NAMED_ANEW._replace(
         mend="{anew} in the place of {code}: a leaf again, with these values.",
@@ -1695,12 +1695,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.DEEPCOPY_NON_LEAF, "kept_on"): Answer(
         verdict="{attribute} holds a result with a graph behind it, and only leaves can be deep-copied.",
         why="{code:begin} keeps it there; a deep copy would have to copy its graph too.",
-        mend="set it to None before the copy; or, where only its value is used later, {attribute} = {value}.detach() in that line.",
+        mend="{mends:sentences}",
     ),
     (Cause.NUMPY_ON_TRACKED, "kept_on"): Answer(
         verdict="{attribute} holds a tensor that requires grad, and numpy would leave autograd without a word.",
         why="{code:begin} keeps it there with its graph; an array has no grad_fn.",
-        mend="detach() where the array is made; or {attribute} = {value}.detach() in that line, where only its value is used later.",
+        mend="detach() where the array is made. If only its value is used anywhere: {attribute} = {value}.detach() in that line.",
     ),
     (Cause.NUMPY_ON_TRACKED, "function"): Answer(
         verdict="{code:begin} was given what requires grad, and numpy would leave autograd without a word.",
@@ -2313,7 +2313,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.SECOND_BACKWARD, "trained_by_both"): Answer(
         verdict="What {name} had saved was freed by an earlier backward: {first}.",
         why="{node} gave up what it had saved in that backward; {second} needs it. Both losses go through {shared:few}, and what is behind was stepped between them.",
-        mend="{sum} before any step; or compute {shared:few} anew after the step, and the second loss from that.",
+        mend="{mends:sentences}",
     ),
     (Cause.UNUSED_INPUT, "unseen"): Answer(
         verdict="One of the inputs of autograd.grad is not in the graph of its output.",
@@ -2488,6 +2488,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="The optimizer was given a parameter twice, in two of its groups.",
         why="each parameter has the settings of one group.",
         mend="leave what has one group of its own out of the others: [p for name, p in net.named_parameters() if not name.startswith('…')].",
+    ),
+    (Cause.MISUSED, "state_of_others"): Answer(
+        verdict="The saved state is that of an optimizer of other parameters than this one has.",
+        why="such a state tells its parameters by their order, group by group: it fits an optimizer that was given as many.",
+        mend="leave {code} out: the optimizer begins anew. If it is to go on as it was saved: give it the parameters that it had then, in that order.",
     ),
     (Cause.MISUSED, "closure"): Answer(
         verdict="This optimizer computes the loss several times in one step, so step() has to be given a function that does.",
@@ -2707,6 +2712,14 @@ IN_RAISED = {
     "others_alone": "If {n:it has|they have} no part in what is to be learned: ask for the others alone.",
     "summed": "{it}.sum() in the place of {it} in {code}",
     "start_summed": "{edit}: of numbers that are computed one from each, that is the derivative of each.",
+    "sum_first": "{sum} in the place of {first}, before any step, and without {second}.",
+    "cleared_above": "Clear the gradients above that line alone.",
+    "after_the_step": "If {second} is to come after the step: {anew}",
+    "shared_anew": "compute {shared:few} anew after the step, and the second loss from that.",
+    "sum_otherwise": "If both can be trained at once: {sum}, before any step.",
+    "none_above": "right above {copy}: for m in {module}.modules(): if torch.is_tensor(getattr(m, '{name}', None)): m.{name} = None.",
+    "none_before": "set it to None before the copy.",
+    "value_alone": "If its value is to stay: {anew} in that line.",
     "detached_in": "{value}.detach() in {code}",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",

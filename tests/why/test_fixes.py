@@ -153,6 +153,98 @@ residual(*points).backward()
         "create_graph=True)[0]\n    u_t = torch.autograd.grad(u.sum(),",
     ),
 )
+BOTH_TRAINED = """
+body, head, critic = nn.Linear(3, 4), nn.Linear(4, 2), nn.Linear(4, 1)
+one_opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+two_opt = torch.optim.SGD([*body.parameters(), *critic.parameters()], lr=0.1)
+h = body(torch.randn(5, 3)).tanh()
+one_loss, two_loss = head(h).pow(2).mean(), critic(h).pow(2).mean()
+one_opt.zero_grad()
+one_loss.backward()
+one_opt.step()
+two_opt.zero_grad()
+two_loss.backward()
+two_opt.step()
+assert critic.weight.grad is not None
+"""
+fix_of_error(
+    "second_backward/trained_by_both",
+    BOTH_TRAINED,
+    (
+        "(one_loss + two_loss).backward() in the place of one_loss.backward() (program.py line 7), "
+        "before any step, and without two_loss.backward() (program.py line 10). Clear the gradients "
+        "above that line alone.",
+        "one_opt.zero_grad()\none_loss.backward()\none_opt.step()\n"
+        "two_opt.zero_grad()\ntwo_loss.backward()\n",
+        "one_opt.zero_grad()\ntwo_opt.zero_grad()\n(one_loss + two_loss).backward()\n"
+        "one_opt.step()\n",
+    ),
+    (
+        "compute h anew after the step, and the second loss from that",
+        "two_opt.zero_grad()\ntwo_loss",
+        "two_opt.zero_grad()\nh = body(torch.randn(5, 3)).tanh()\n"
+        "two_loss = critic(h).pow(2).mean()\ntwo_loss",
+    ),
+)
+fix_of_error(
+    "second_backward/trained_by_both",  # the second loss is not there yet before the step
+    BOTH_TRAINED.replace(
+        "one_loss, two_loss = head(h).pow(2).mean(), critic(h).pow(2).mean()",
+        "one_loss = head(h).pow(2).mean()",
+    ).replace("two_loss.backward()", "two_loss = critic(h).pow(2).mean()\ntwo_loss.backward()"),
+    (
+        "compute h anew after the step, and the second loss from that",
+        "two_opt.zero_grad()\n",
+        "two_opt.zero_grad()\nh = body(torch.randn(5, 3)).tanh()\n",
+    ),
+    (
+        "(one_loss + two_loss).backward(), before any step",
+        "one_loss.backward()\none_opt.step()\ntwo_opt.zero_grad()\n"
+        "two_loss = critic(h).pow(2).mean()\ntwo_loss.backward()\n",
+        "two_loss = critic(h).pow(2).mean()\n(one_loss + two_loss).backward()\none_opt.step()\n",
+    ),
+)
+fix_of_error(
+    "misused/state_of_others",
+    """
+old = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 4))
+saved = torch.optim.Adam(old.parameters()).state_dict()
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 3))
+net[0].requires_grad_(False)
+opt = torch.optim.Adam([p for p in net.parameters() if p.requires_grad])
+opt.load_state_dict(saved)
+""",
+    ("leave opt.load_state_dict(saved) out", "opt.load_state_dict(saved)\n", ""),
+    (
+        "the parameters that it had then",
+        "[p for p in net.parameters() if p.requires_grad]",
+        "net.parameters()",
+    ),
+)
+fix_of_error(
+    "modified_in_place/written",  # of a weight that the forward itself moves along
+    """
+class Codes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.code = nn.Embedding(5, 3)
+    def forward(self, x):
+        far = torch.cdist(x, self.code.weight)
+        soft = torch.softmax(-far, dim=1) @ self.code.weight
+        with torch.no_grad():
+            self.code.weight.mul_(0.9)
+        return (soft - x).pow(2).mean()
+codes = Codes()
+loss = codes(torch.randn(4, 3))
+loss.backward()
+""",
+    (
+        "a clone() of codes.code.weight in each of",
+        "cdist(x, self.code.weight)\n        soft = torch.softmax(-far, dim=1) @ self.code.weight",
+        "cdist(x, self.code.weight.clone())\n"
+        "        soft = torch.softmax(-far, dim=1) @ self.code.weight.clone()",
+    ),
+)
 fix(
     "rebound/updated_each",
     "w1",
@@ -166,7 +258,7 @@ w1 = w1 - lr * w1.grad
 w2 = w2 - lr * w2.grad
 """,
     (
-        "w1 -= lr * w1.grad and w2 -= lr * w2.grad in the place of",
+        "w1 -= lr * w1.grad and w2 -= lr * w2.grad (in place",
         "w1 = w1 - lr * w1.grad\nw2 = w2 - lr * w2.grad",
         "with torch.no_grad():\n    w1 -= lr * w1.grad\n    w2 -= lr * w2.grad",
     ),
@@ -1326,7 +1418,17 @@ fix_of_error(
     "deepcopy_non_leaf/kept_on",
     KEEPING + "twin = copy.deepcopy(net)",
     ("self.last = h.detach()", "self.last = h", "self.last = h.detach()"),
-    ("to None before", "twin", "net.last = None\ntwin"),
+    (
+        "right above twin = copy.deepcopy(net): for m in net.modules(): if "
+        "torch.is_tensor(getattr(m, 'last', None)): m.last = None",
+        "twin",
+        "for m in net.modules():\n    if torch.is_tensor(getattr(m, 'last', None)): m.last = None\ntwin",
+    ),
+)
+fix_of_error(
+    "deepcopy_non_leaf/kept_on",
+    KEEPING + "twin = copy.deepcopy([net])",
+    ("to None before the copy", "twin", "net.last = None\ntwin"),
 )
 fix_of_error(
     "numpy_on_tracked/kept_on",

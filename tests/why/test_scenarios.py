@@ -117,7 +117,7 @@ WORDS = {  # what the answer says, and after "not:" what it must not say
     "input_and_activation_share_a_name": "x.retain_grad(); not:no_grad",
     "state_of_a_hand_written_rnn": "give the result another name; not:no_grad; not:-= lr",
     "pgd_steps_keep_the_name": "give the result another name; not:-= lr",
-    "practice_manual_rebind": "with torch.no_grad(): w -= lr * w.grad",
+    "practice_manual_rebind": "with torch.no_grad(): w -= 0.1 * w.grad and b -= 0.1 * b.grad",
     "buffer_written_through_data": "written into buf by buf.data",
     "buffer_written_through_detach": "written into buf by buf.detach()",
     "scale_on_the_way_to_the_loss": "goes on to log_t",

@@ -25,11 +25,13 @@ from gradviz.names.frames import (
     place_of_keeper,
     value_kept,
 )
+from gradviz.names.position import callee_of
+from gradviz.why.code.comparisons import bracketed
 from gradviz.why.code.numpy_calls import numpy_call
 from gradviz.why.rules.errors.about_an_input import blamed
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import Code
+from gradviz.words.speech import Code, say
 
 
 def given_to_numpy_in_forward(failure: Failure) -> Explanation | None:
@@ -90,7 +92,37 @@ def kept_by(failure: Failure) -> Explanation | None:
         attribute=attribute,
         anew=Code(_kept_anew(failure, code, value_kept(frame, code), is_single(tensor))),
         value=value_kept(frame, code),
+        mends=_mends_of_copy(failure, frame, code) if copies else [],
     )
+
+
+def _mends_of_copy(failure: Failure, frame: Frame, code: str) -> list[str]:
+    """Say how a deep copy comes by what an attribute holds: without it; or, where no line reads the
+    attribute, with its value alone."""
+    attribute = attribute_of(code)
+    name = attribute.rpartition(".")[2]
+    copied = _module_copied(failure)
+    mends = [say("raised.none_before")]
+    if copied:
+        code_of_copy = failure.failed.place.code if failure.failed and failure.failed.place else ""
+        mends = [say("raised.none_above", module=Code(copied), name=Code(name), copy=code_of_copy)]
+    target, _, value = code.partition(" = ")
+    is_read = any(attribute in names_in(f.code)[1] for c in failure.graph.calls for f in frames(c))
+    if target == attribute and value and not value.endswith("…") and not is_read:
+        anew = Code(f"{target} = {bracketed(value)}.detach()")
+        mends.append(say("raised.value_alone", anew=anew))
+    return mends
+
+
+def _module_copied(failure: Failure) -> str:
+    """Return the code of the module that the failing line copies; "" where it copies something
+    else."""
+    for call in failure.failed.nodes(ast.Call) if failure.failed is not None else ():
+        given = call.args[0] if call.args else None
+        if given is not None and callee_of(call.func) == "deepcopy":
+            kind = type(failure.failed.value(given)) if failure.failed is not None else object
+            return ast.unparse(given) if hasattr(kind, "named_modules") else ""
+    return ""
 
 
 def _kept_anew(failure: Failure, code: str, value: str, is_single: bool) -> str:

@@ -416,6 +416,12 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "unscaled_twice",
     ),
+    Misuse(
+        r"loaded state dict (?:contains a parameter group that doesn't match the size of"
+        r"|has a different number of parameter groups)",
+        MISUSED,
+        "state_of_others",
+    ),
     # modules
     Misuse(
         r"cannot assign \w+ before Module\.__init__\(\) call"

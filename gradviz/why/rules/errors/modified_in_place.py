@@ -67,7 +67,8 @@ def modified_in_place(failure: Failure) -> Explanation:
         "name": saved_name(failure, saved, stale),
         "reasons": why_stale(failure, node, saved, stale, writers),
     }
-    if first is not None and is_update(failure, first, saved):
+    is_apart = first is not None and not _is_written_beside(failure, first, node)
+    if first is not None and is_apart and is_update(failure, first, saved):
         return stepped(failure, Update(first, writers, node, saved), fields)
     return failure.answer(
         Cause.MODIFIED_IN_PLACE,
@@ -81,6 +82,16 @@ def modified_in_place(failure: Failure) -> Explanation:
         mends=mends_of_writes(failure, first, node, saved),
         **fields,
     )
+
+
+def _is_written_beside(failure: Failure, first: Call, node: Node | None) -> bool:
+    """Say whether one function, which did not call the backward, computed with a weight and then
+    wrote it, as the forward of a layer that keeps a moving average: that line is no step that
+    could come after the backward."""
+    maker = failure.maker(node)
+    calls = [call for call in (maker, first, failure.call) if call is not None]
+    scopes = [variables_of(frame) for call in calls for frame in frames(call)[:1]]
+    return len(scopes) == 3 and scopes[0] == scopes[1] != scopes[2]
 
 
 class Update(NamedTuple):

@@ -535,7 +535,38 @@ def trained_by_both(failure: Failure, two: TwoBackwards) -> Explanation | None:
     place = whole_of(failure, two.shared[0])
     if place is None:
         return None
-    return two.answer(Cause.SECOND_BACKWARD, "trained_by_both", place=place, **two.words)
+    mends = _mends_of_both(failure, two)
+    return two.answer(
+        Cause.SECOND_BACKWARD, "trained_by_both", place=place, mends=mends, **two.words
+    )
+
+
+def _mends_of_both(failure: Failure, two: TwoBackwards) -> list[str]:
+    """Say how two losses train what they share: where both are there before the step, by their sum;
+    else by what is computed anew below it."""
+    root = failure.graph.tensor[failure.call.inputs[0]] if failure.call is not None else None
+    maker = None if root is None else failure.facts.maker.get(root.id)
+    anew = say("raised.shared_anew", shared=failure.names(two.shared))
+    if maker is None or maker.id > two.first.id:
+        return [anew, say("raised.sum_otherwise", sum=sum_of_losses(failure, two.first))]
+    sum_first = say("raised.sum_first", **two.words)
+    cleared = [say("raised.cleared_above")] if _are_cleared_between(failure, two) else []
+    return [
+        sum_first,
+        *cleared,
+        say("raised.after_the_step", second=two.words["second"], anew=anew),
+    ]
+
+
+def _are_cleared_between(failure: Failure, two: TwoBackwards) -> bool:
+    """Say whether gradients of the second loss were cleared between the two backwards."""
+    facts, tensor = failure.facts, failure.graph.tensor
+    leaves = objects(two.of_second)
+    between = (
+        e for e in facts.writes if failure.call and two.first.id < e.call_id < failure.call.id
+    )
+    cleared = (e for e in between if not facts.writes_memory(e))
+    return any(tensor[e.after_id].object_id in leaves for e in cleared)
 
 
 def stepped_already(failure: Failure, two: TwoBackwards) -> Explanation | None:
