@@ -2181,6 +2181,9 @@ for _ in range(3):
 
 def test_means_of_as_many_targets_each_count_alike() -> None:
     assert "a target counts the more" not in one_line(asked(COUNTED.format(leave="pass")))
+    gone = COUNTED.replace("-100", "-1").replace("    opt.step()", "        del y\n    opt.step()")
+    of_an_index = gone.format(leave="x = x[:, [-1]].expand(8, 4)")
+    assert "a target counts the more" not in one_line(asked(of_an_index))
     told = one_line(asked(COUNTED.format(leave="y[:torch.randint(1, 8, ())] = -100")))
     assert "a target counts the more" in told
 

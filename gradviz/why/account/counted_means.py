@@ -111,8 +111,9 @@ def _writes(node: Any, number: str) -> bool:
     list."""
     if isinstance(node, ast.Assign):
         return isinstance(node.targets[0], ast.Subscript) and ast.unparse(node.value) == number
-    if isinstance(node, ast.List):
-        return any(ast.unparse(element) == number for element in node.elts)
+    if isinstance(node, ast.List):  # [-100] * n, and no index
+        is_repeated = isinstance(getattr(node, "parent", None), ast.BinOp)
+        return is_repeated and any(ast.unparse(element) == number for element in node.elts)
     given = [*node.args, *(k.value for k in node.keywords)]
     return callee_of(node.func) in _FILLS and any(ast.unparse(a) == number for a in given)
 
