@@ -91,15 +91,15 @@ def _leaves_some(
     statements: Statements,
     values_of: Callable[[int], torch.Tensor | None],
 ) -> bool:
-    """Say whether some targets are left out, as far as the last ones tell, or where these are gone,
-    the code: it writes that number into something; one that has a name is there for that."""
+    """Say whether some targets are left out, as far as the last ones tell, or the code: it writes
+    that number into something; one that has a name is there for that."""
     try:
         index = ast.literal_eval(ignored.number)
     except ValueError:
         return True
     values = values_of(loss.inputs[1]) if len(loss.inputs) > 1 else None
-    if values is not None:
-        return bool((values == index).any())
+    if values is not None and bool((values == index).any()):
+        return True
     text = ast.unparse(ast.Constant(index))
     return any(
         _writes(node, text) for _, node in statements.nodes((ast.Assign, ast.Call, ast.List))
