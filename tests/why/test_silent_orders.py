@@ -77,6 +77,11 @@ def test_returns_that_begin_with_the_last_are_told(fill: str, loss: str) -> None
             "        returns.append(-p * R)",
             "torch.stack(returns).sum()",
         ),
+        # a way down through the features of a network begins with the last
+        (
+            "for r in reversed(rewards):\n        R = R + r\n        returns.append(R)",
+            STACKED,
+        ),
         ("for r in rewards:\n        R = r + 0.9 * R\n        returns.append(R)", ZIPPED),
     ],
 )
@@ -502,6 +507,12 @@ def test_an_iterator_that_every_epoch_goes_through_is_told(made: str) -> None:
     assert ONCE in answer.verdict
 
 
+def test_an_iterator_of_an_object_that_each_round_makes_is_not_told() -> None:
+    program = EPOCHS.format(made="iter(self.rows)", loop="for x in self.batches:", end="pass")
+    program = program.replace("    trainer.epoch()", "    Trainer(torch.randn(4, 5, 3)).epoch()")
+    assert ONCE not in str(asked(program))
+
+
 @pytest.mark.parametrize(
     ("made", "loop", "end"),
     [
@@ -589,3 +600,85 @@ def test_inputs_that_a_function_tells_apart_are_not_told(function: str, size: in
 def test_large_inputs_of_small_weights_are_not_told() -> None:
     small = "with torch.no_grad():\n    net[0].weight /= 30\n"
     assert FAR not in str(asked(PRICES.format(function="nn.Sigmoid", size=30) + small + FIT))
+
+
+# --- what is one and looks like two ---------------------------------------------------------------
+
+KEPT = (
+    HEAD
+    + """
+net = nn.Linear(3, 2)
+x = torch.randn(5, 3)
+before = {before}  # keeps
+"""
+    + LOOP.format(loss="loss = net(x).pow(2).mean()")
+    + "{compared}\n"
+)
+ITSELF = "compares before with itself"
+
+
+@pytest.mark.parametrize("compared", ["torch.equal(before, net.weight)", "before - net.weight"])
+@pytest.mark.parametrize("before", ["net.weight.data", "net.weight.detach()"])
+def test_a_weight_that_is_compared_with_itself_is_told(before: str, compared: str) -> None:
+    program = KEPT.format(before=before, compared=compared)
+    answer = asked(program)
+    assert ITSELF in answer.verdict
+    assert line(program, "# keeps") in answer.lines
+    assert "with itself" not in str(
+        asked(KEPT.format(before=f"{before}.clone()", compared=compared))
+    )
+
+
+def test_two_names_of_one_memory_that_are_compared_are_told() -> None:
+    compared = "after = net.weight.data\nprint(torch.equal(before, after))"
+    answer = asked(KEPT.format(before="net.weight.data", compared=compared))
+    assert ITSELF in answer.verdict
+    assert "with itself" not in str(
+        asked(KEPT.format(before="net.weight.data.clone()", compared=compared))
+    )
+    early = KEPT.replace("# keeps", "; after = net.weight.data")
+    assert "with itself" not in str(
+        asked(early.format(before="net.weight.data", compared="torch.equal(before, after)"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "compared"),
+    [
+        ("net.weight", "torch.equal(before, net.weight)"),  # as of weights that are tied
+        ("net.weight.data", "torch.equal(net.weight.detach(), net.weight)"),
+        ("net.weight.data", "torch.equal(before, net.weight + 0)"),
+    ],
+)
+def test_what_was_not_kept_over_a_step_is_not_told(before: str, compared: str) -> None:
+    assert "with itself" not in str(asked(KEPT.format(before=before, compared=compared)))
+
+
+MODELS = (
+    HEAD
+    + """
+def make():
+    return nn.Linear(3, 1)
+
+models = {models}  # makes
+opts = [torch.optim.SGD(m.parameters(), lr=0.01) for m in models]
+for _ in range(3):
+    for m, opt in zip(models, opts):
+        loss = m(torch.randn(5, 3)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+)
+
+
+def test_one_model_in_a_list_times_a_number_is_told() -> None:
+    program = MODELS.format(models="[make()] * 4")
+    answer = asked(program)
+    assert "share its weights" in answer.verdict
+    assert line(program, "# makes") in answer.lines
+
+
+@pytest.mark.parametrize("models", ["[make() for _ in range(4)]", "[make(), make()]"])
+def test_models_that_are_made_one_by_one_are_not_told(models: str) -> None:
+    assert "share its weights" not in str(asked(MODELS.format(models=models)))

@@ -75,6 +75,7 @@ from gradviz.why.account.rates import at_rate_zero, rates, settings
 from gradviz.why.account.read_while_cleared import read_while_cleared
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.replaced_arguments import replaced_arguments
+from gradviz.why.account.same_memory import same_memory
 from gradviz.why.account.scaled_steps import scaled_steps
 from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
@@ -286,6 +287,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from filled_backwards(words, case.statements)
     yield from attention(case.facts, words)
     yield from overlaps(case.facts, words)
+    yield from same_memory(case.facts, words, case.training, case.statements)
     yield from flat_at_inputs(case.facts, words, _loss_domains(case).values_of)
     yield from one_in_a_list(case)
     yield from listed_twice(case)

@@ -50,7 +50,13 @@ def _weighed_across(facts: Facts, words: Words, call: Call) -> Remark | None:
         return None
     shape = facts.graph.tensor[softmax.outputs[0]].shape or ()
     dim, dims = dim_written(softmax.source, "softmax"), len(shape)
-    if dim is None or dims < 3 or not -dims <= dim < dims or dim % dims == dims - 1:
+    if (
+        dim is None
+        or dims < 3
+        or shape[-1] < 2
+        or not -dims <= dim < dims
+        or dim % dims == dims - 1
+    ):
         return None
     scores = facts.maker.get(computed(facts, softmax.inputs[0], _IN_PLACE | _SCALES))
     if scores is None or scores.function not in (*_MATMULS, "baddbmm", "einsum"):

@@ -97,7 +97,9 @@ class Code:
         for file, node in self.statements.nodes(ast.BinOp):
             sides = (node.left, node.right)
             listed = next((s for s in sides if isinstance(s, ast.List) and len(s.elts) == 1), None)
-            if listed is None or not isinstance(node.op, ast.Mult) or not _is_of_layers(node):
+            if listed is None or not isinstance(node.op, ast.Mult):
+                continue
+            if not (_is_of_layers(node) or self._is_of_models(node)):
                 continue
             made = listed.elts[0]
             if not isinstance(made, ast.Call) or callee_of(made.func) in self.weightless:
@@ -114,6 +116,23 @@ class Code:
         calls = (call for _, call in self.statements.calls(method.name))
         others = (call for call in calls if "loss" not in ast.unparse(call.func).lower())
         return method.lineno in ran or any(call.args for call in others)
+
+    def _is_of_models(self, node: Any) -> bool:
+        """Say whether a list is given a name, and a loop goes through that and asks what it meets
+        for its parameters."""
+        if not isinstance(node.parent, ast.Assign):
+            return False
+        name = ast.unparse(node.parent.targets[0])
+        loops = (n for _, n in self.statements.nodes((ast.For, ast.comprehension)))
+        met = {
+            inner.id
+            for loop in loops
+            if name in {ast.unparse(n) for n in ast.walk(loop.iter)}
+            for inner in ast.walk(loop.target)
+            if isinstance(inner, ast.Name)
+        }
+        asked = (call.func for _, call in self.statements.calls("parameters"))
+        return any(isinstance(f.value, ast.Name) and f.value.id in met for f in asked)  # type: ignore[attr-defined]
 
     def made_in_vain(self) -> Iterator[Remark]:
         """Tell of class methods that were called on an object, and of methods that compute anew

@@ -115,12 +115,19 @@ def _is_append(call: ast.Call) -> bool:
 
 
 def _added_to_itself(node: ast.AST) -> Iterator[str]:
-    """Yield the variable to which a statement gives a sum with itself in it."""
+    """Yield the variable to which a statement gives a sum with a multiple of itself, as the return
+    of a step is its reward and the discounted one after it."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        name = node.targets[0].id
-        reads = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.value))
-        if reads and isinstance(node.value, ast.BinOp):
-            yield name
+        name, value = node.targets[0].id, node.value
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            products = [n for n in (value.left, value.right) if _is_product(n)]
+            if any(name in _names_in(product) for product in products):
+                yield name
+
+
+def _is_product(node: ast.expr) -> bool:
+    """Say whether an expression is a product."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def _turns_round(statements: Statements, file: Any) -> bool:

@@ -74,8 +74,23 @@ def _read_anew(
     later = [n for n in reads if _is_in_another_method(n, scope_of(made))]
     if len(later) != 1 or not isinstance(getattr(later[0], "parent", None), ast.For):
         return None
-    calls = [node for _, node in statements.calls(scope_of(later[0]).name)]
-    return _statement_of(later[0]) if any(map(_loop_around, calls)) else None
+    method, kind = scope_of(later[0]), scope_of(made).parent
+    return _statement_of(later[0]) if _runs_again(method.name, kind.name, statements) else None
+
+
+def _runs_again(method: str, kind: str, statements: Statements) -> bool:
+    """Say whether loops call a method of a class of which no loop makes an object: of that each
+    round would have another one."""
+    calls = [node for _, node in statements.calls(method)]
+    is_made_anew = any(map(_loop_around, _calls_of(kind, statements)))
+    return any(map(_loop_around, calls)) and not is_made_anew
+
+
+def _calls_of(name: str, statements: Statements) -> Iterator[ast.Call]:
+    """Yield the calls of a class or function of this name."""
+    for _, node in statements.nodes(ast.Call):
+        if callee_of(node.func) == name:
+            yield node
 
 
 def _read_by_another(made: ast.Assign, attributes: Sequence[ast.Attribute], own: Set[str]) -> Any:

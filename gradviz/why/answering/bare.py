@@ -429,7 +429,8 @@ def _of_looked_at_gone(bare: Bare) -> Explanation | None:
             continue
         case = Case((), bare.names, None, recording, proven, bare=True)
         filled = case.facts.grads_now.get(state.object_id) is not None
-        if not state.requires_grad or state.retains_grad or filled:
+        of_module = state.object_id in case.facts.of_modules  # which a loop over all of them asks
+        if not state.requires_grad or state.retains_grad or filled or of_module:
             continue
         gradients = Gradients(case.graph, (), (), (), case.training)
         name, is_leaf = case.words.name(state.id), bool(state.is_leaf)
