@@ -48,6 +48,8 @@ MENDS = {
     "call it or leave it out": r"leave \S+ creation out",
     "leave it in until the step": r"leave that out for",
     "clear after the step": r"clear right after the step|zero_grad\(\) in each iteration|in each iteration, before",
+    "clear before the step": r"\.grad = None before that",
+    "let in for the others alone": r"is then for .* alone",
     "clear before the second backward": r"right before the second backward",
     "clip": r"clip_grad|clip (once|between)|unscale_",
     "clone": r"\.clone\(\)|clone it|deepcopy",
