@@ -290,9 +290,27 @@ def _layout(dot: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=64)
 def _laid_out(dot: str) -> str:
+    """Lay out DOT text, with all its lines."""
+    placed = _placed(dot)
+    if _has_lost_lines(placed):  # no way was found round the cards: straight through them
+        placed = _placed(dot.replace("{", "{ splines=line;", 1))
+    return placed
+
+
+def _has_lost_lines(laid_out: str) -> bool:
+    """Say whether Graphviz left out an edge that is to be seen, as it does where its router fails
+    ("lost n1 n2 edge")."""
+    pygraphviz = _pygraphviz()
+    graph = pygraphviz.AGraph(string=laid_out)
+    edges = (pygraphviz.Edge(graph, *ends) for ends in graph.edges(keys=True))
+    return any(not edge.attr["pos"] and edge.attr["style"] != "invis" for edge in edges)
+
+
+def _placed(dot: str) -> str:
     """Lay out DOT text as Graphviz does."""
     if dot.count(" -> ") <= IN_PROCESS:
-        return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
+        with _quiet():  # what its router could not do is mended, and told by nobody else
+            return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
     pipe, end = subprocess.PIPE, time.monotonic() + SECONDS
     with (

@@ -4,6 +4,7 @@ in one page."""
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from typing import Any
@@ -91,6 +92,26 @@ def test_a_large_graph_is_laid_out_in_a_child_and_a_slow_one_is_given_up(
         render.CannotDraw, match=r"the layout took longer than 0.01 s; show a part of the graph"
     ):
         render.render(chain.replace("n0", "other"))
+
+
+@pytest.mark.usefixtures("nothing_drawn_yet")
+def test_an_edge_that_graphviz_lost_is_drawn_as_a_straight_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where its router fails, Graphviz says "lost n0 n1 edge", and leaves that out."""
+    placed = render._placed
+
+    def losing(dot: str) -> str:
+        laid_out = placed(dot)
+        if "splines=line" in dot:
+            return laid_out
+        without, times = re.subn(r"pos=\"e,[^\"]*\"", "", laid_out, count=1)
+        assert times == 1
+        return without
+
+    monkeypatch.setattr(render, "_placed", losing)
+    drawn = render.render(SMALL)
+    assert drawn.count(b"<path") == 2  # a pair is two lines
 
 
 @pytest.mark.usefixtures("nothing_drawn_yet")
