@@ -779,8 +779,21 @@ def _of_result(bare: Bare, tensor: Any, look: Looked) -> Explanation | None:
     return cut(Gradients(graph), unseen, cuts, behind=True)
 
 
+def _is_written(recording: Recorded | None, tensor: Any) -> bool:
+    """Say whether the program writes the numbers of a tensor, and not only what begins weights."""
+    state = None if recording is None else recording.find(tensor)
+    if recording is None or state is None:
+        return False
+    facts, call = Facts.of(recording.graph), recording.graph.call
+    writes = facts.writes_by_object.get(state.object_id, ())
+    return any(facts.writes_memory(e) and not call[e.call_id].bookkeeping for e in writes)
+
+
 def _of_part(bare: Bare, tensor: Any) -> Explanation | None:
-    """Tell of a buffer or a plain tensor that a module of the user's own holds."""
+    """Tell of a buffer or a plain tensor that a module of the user's own holds; of none that the
+    program itself writes, as it does a memory."""
+    if _is_written(bare.recording, tensor):
+        return None
     modules = {**dict(bare.recording.modules() if bare.recording else []), **bare.models}
     for word, module in modules.items():
         for spot, value in parts_of_module(word, module):
