@@ -80,15 +80,19 @@ def _bootstrapped(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Rem
 
 
 def _comparisons(facts: Facts) -> Iterator[Call]:
-    """Yield the calls on the way to a loss that compare two tracked results: losses, and the
-    differences that are taken as distances."""
+    """Yield the calls on the way to a loss that compare two tracked results, of each line the last:
+    losses, and the differences that are taken as distances."""
     behind, tensor = facts.in_losses, facts.graph.tensor
+    last = dict[object, Call]()
     for call in facts.ordinary_calls:
-        is_difference = plain_name(call.function) == "sub" and _is_distance(facts, call)
-        if not (call.function in _TARGETED or is_difference) or behind.isdisjoint(call.outputs):
-            continue
+        is_compared = call.function in _TARGETED or plain_name(call.function) == "sub"
+        if is_compared and not behind.isdisjoint(call.outputs):
+            last[line_of(call), call.function] = call
+    for call in last.values():
         states = [tensor[i] for i in call.inputs[:2]]
-        if len(states) == 2 and all(t.requires_grad and not t.is_leaf for t in states):
+        is_taken = call.function in _TARGETED or _is_distance(facts, call)
+        is_of_results = len(states) == 2 and all(t.requires_grad and not t.is_leaf for t in states)
+        if is_taken and is_of_results:
             yield call
 
 

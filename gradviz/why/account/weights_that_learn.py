@@ -35,7 +35,9 @@ def weights_that_learn(facts: Facts, words: Words) -> Iterator[Remark]:
         facts: of the recording.
         words: what tensors and calls are called.
     """
-    differences = [d for call in facts.ordinary_calls if (d := _difference(facts, call))]
+    found = (d for call in facts.ordinary_calls if (d := _difference(facts, call)))
+    # of each line the last
+    differences = [*{(line_of(d.call), d.call.function): d for d in found}.values()]
     compared = {_key(facts, d): d for d in differences if _is_distance(facts, d)}
     last = dict[object, Remark]()
     for difference in differences if compared else ():

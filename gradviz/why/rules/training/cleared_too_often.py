@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -316,7 +316,8 @@ def sent_in_vain(asked: Silent, leaves: Sequence[int]) -> Call | None:
     moved any: of one alone the rest may stand elsewhere."""
     every = [m for i in leaves for m in asked.training.moments.get(i, ())]
     added = {m.run: m.call for m in every if m.did is Did.ADDED}
-    again = [call for call in added.values() if sum(map(partial(_alike, call), added.values())) > 1]
+    in_line = Counter(map(line_of, added.values()))
+    again = [call for call in added.values() if in_line[line_of(call)] > 1]
     if any(m.did is Did.STEPPED for m in every):
         return None
     return max(again, key=lambda call: call.id, default=None)

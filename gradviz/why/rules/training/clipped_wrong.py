@@ -53,11 +53,11 @@ def _was_for_others(asked: Silent, clip: Call, clipped: Collection[int]) -> bool
 
 def _clipped_nothing(asked: Silent) -> Explanation | None:
     """Tell of a clip that met no gradient at all before a backward, where no other one followed."""
-    empty = [
-        call
-        for call in asked.facts.ordinary_calls
-        if not call.inputs and call.function == "tensor" and _clips_all(asked, call)
-    ]
+    calls = asked.facts.ordinary_calls
+    made = [call for call in calls if not call.inputs and call.function == "tensor"]
+    first_of_line = {line_of(call): call for call in reversed(made)}
+    empty = [call for call in first_of_line.values() if _clips_all(asked, call)]
+    empty.sort(key=lambda call: call.id)
     later = [leaf for leaf in asked.leaves if empty and _begins_after(asked, leaf, empty[0])]
     moments = asked.training.moments
     if not later or any(m.did is Did.CHANGED for leaf in later for m in moments[leaf]):

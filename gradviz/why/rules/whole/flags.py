@@ -68,7 +68,8 @@ def _ended(case: Case, held: Mapping[int, Any], frozen: Sequence[Any]) -> bool:
     """Say whether an optimizer stepped, and not since something that it holds was frozen."""
     leaves = {case.live_state.object_of(p) for p in held.values()}
     steps = [u.step.call.id for i in leaves for u in case.training.sums_used.get(i or 0, ())]
-    off = [switched_by(case, case.ids.get(id(p))) for p in frozen]
+    flow = Flow(case.graph)
+    off = [switched_by(flow, case.ids.get(id(p))) for p in frozen]
     return bool(steps) and all(call is not None and max(steps) < call.id for call in off)
 
 
@@ -86,8 +87,9 @@ def _by_switch(case: Case) -> dict[_Switch, list[str]]:
     switches = dict[tuple[bool, str], _Switch]()
     groups: dict[_Switch, list[str]] = {}
     in_turns = {a.tensor_id for a, told in case.told if told.form == "frozen_in_turns"}
+    flow = Flow(case.graph)
     for asked in (a for a in case.targets_asked if a.tensor_id not in in_turns):
-        call = switched_by(case, asked.tensor_id)
+        call = switched_by(flow, asked.tensor_id)
         if call is not None:
             here = _Switch(bool(asked.requires_grad), case.words.where(call), call)
             groups.setdefault(switches.setdefault(here[:2], here), []).append(asked.name)
@@ -104,12 +106,12 @@ def _lines(groups: dict[_Switch, list[str]]) -> list[str]:
     ]
 
 
-def switched_by(case: Case, tensor_id: int | None) -> Call | None:
+def switched_by(flow: Flow, tensor_id: int | None) -> Call | None:
     """Return the last call that set the flag of a tensor to what it was not."""
-    tensor = case.graph.tensor
+    tensor = flow.graph.tensor
     calls = [
-        case.graph.call[e.call_id]
-        for e in Flow(case.graph).writes_to(tensor_id)
+        flow.graph.call[e.call_id]
+        for e in flow.writes_to(tensor_id)
         if tensor[e.before_id].requires_grad != tensor[e.after_id].requires_grad
     ]
     return calls[-1] if calls else None
