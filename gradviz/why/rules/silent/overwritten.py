@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeGuard
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import (
     Called,
+    Event,
     Node,
     NodeRan,
     SavedState,
@@ -23,10 +25,11 @@ def overwritten(asked: Silent) -> Iterator[Explanation]:
     """Tell of nodes that ran after what they had saved was written and no version moved. The
     first one of each write."""
     leaves = asked.facts.leaf_at
-    told = set[int]()
+    told, order = set[int](), None
     for node in asked.graph.nodes:
         for saved in (s for s in node.saved if s.state is SavedState.OVERWRITTEN):
-            writes = wrong_writes(asked, node, saved)
+            order = order or Order(asked)
+            writes = order.wrong_writes(node, saved)
             if not writes or writes[-1].call_id in told:
                 continue
             behind = asked.facts.reachable([node.id])
@@ -36,20 +39,40 @@ def overwritten(asked: Silent) -> Iterator[Explanation]:
                 yield wrong(asked, node, saved, writes[-1])
 
 
-def wrong_writes(asked: Silent, node: Node, saved: SavedTensor) -> list[Wrote]:
-    """Return the writes between the making of a node and its last run to what it saved, where
-    that run sent something."""
-    found, before_run = list[Wrote](), list[Wrote]()
-    storages = storages_read(asked, node, saved)
-    for event in asked.graph.events:
-        if isinstance(event, Called) and event.call_id == node.call_id:
-            found = []
-        elif isinstance(event, NodeRan) and event.node_id == node.id:
-            if not all(g is None or only_zeros(g) for g in event.arrived):
-                before_run = list(found)
-        elif isinstance(event, Wrote) and unnoticed(asked, event, saved, storages):
-            found.append(event)
-    return before_run
+class Order:
+    """What a recording has in order, each looked up once for all nodes.
+
+    Args:
+        asked: the question about it.
+    """
+
+    def __init__(self, asked: Silent) -> None:
+        self.asked = asked
+        events = [*enumerate(asked.graph.events)]
+        self.made = {e.call_id: place for place, e in events if isinstance(e, Called)}
+        self.ran = {e.node_id: place for place, e in events if _sent_something(e)}
+        tensor, facts = asked.graph.tensor, asked.facts
+        self.writes = grouped(
+            (tensor[e.before_id].storage_id, (place, e))
+            for place, e in events
+            if isinstance(e, Wrote) and facts.writes_memory(e)
+        )
+
+    def wrong_writes(self, node: Node, saved: SavedTensor) -> list[Wrote]:
+        """Return the writes between the making of a node and its last run to what it saved, where
+        that run sent something."""
+        made = -1 if node.call_id is None else self.made.get(node.call_id, -1)
+        ran = self.ran.get(node.id, -1)
+        storages = storages_read(self.asked, node, saved)
+        found = sorted(pair for i in storages for pair in self.writes.get(i, ()))
+        return [e for place, e in found if made < place < ran and unnoticed(self.asked, e, saved)]
+
+
+def _sent_something(event: Event) -> TypeGuard[NodeRan]:
+    """Say whether an event is the run of a node at which something else than zeros arrived."""
+    if not isinstance(event, NodeRan):
+        return False
+    return not all(g is None or only_zeros(g) for g in event.arrived)
 
 
 def storages_read(asked: Silent, node: Node, saved: SavedTensor) -> set[int | None]:
@@ -65,15 +88,14 @@ def storages_read(asked: Silent, node: Node, saved: SavedTensor) -> set[int | No
     return {t.storage_id for t in read if not matrix or len(t.shape or ()) > 1} - {None}
 
 
-def unnoticed(asked: Silent, event: Wrote, saved: SavedTensor, storages: Set[int | None]) -> bool:
-    """Say whether a write changed one of these memories, and torch could not see it."""
-    if not asked.facts.writes_memory(event):
-        return False
+def unnoticed(asked: Silent, event: Wrote, saved: SavedTensor) -> bool:
+    """Say whether a write into the memory of what was saved changed it, and torch could not see
+    that."""
     before, after = asked.graph.tensor[event.before_id], asked.graph.tensor[event.after_id]
     changed = before.values is None or before.values != after.values
     # A write that moved the version of what was saved would have raised.
     silent = before.version == after.version or before.version != saved.saved_version
-    return before.storage_id in storages and changed and silent
+    return changed and silent
 
 
 def wrong(asked: Silent, node: Node, saved: SavedTensor, wrote: Wrote) -> Explanation:

@@ -101,8 +101,9 @@ def _kept_off(case: Case, cuts: list[Cut]) -> list[str]:
 def _parts_with(case: Case, cut: Cut) -> list[str]:
     """Return the names of the summands of a loss that are made of what a cut gave, where others
     are not."""
-    losses = [i for i in case.started if cut.output_id in case.facts.ancestors([i])]
-    parts = dict.fromkeys(Summands(Flow(case.graph, losses[:1])).tracked)
+    holding = (i for i in case.started if cut.output_id in case.facts.ancestors([i]))
+    losses = [*islice(holding, 1)]  # of a loop there are hundreds
+    parts = dict.fromkeys(Summands(Flow(case.graph, losses)).tracked)
     made = [i for i in parts if cut.output_id in case.facts.ancestors([i])]
     if not 0 < len(made) < len(parts):
         return []
