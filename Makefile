@@ -161,6 +161,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind14/healthy --check
 	$(PY) tests/why/real_trial.py real_blind15 --check
 	$(PY) tests/why/real_trial.py real_blind15/healthy --check
+	$(PY) tests/why/real_trial.py real_blind16 --check
+	$(PY) tests/why/real_trial.py real_blind16/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
