@@ -73,10 +73,18 @@ def read(read_field: Callable[[], Any]) -> Any:
         return None
 
 
-def named_parameters(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
-    """Return the parameters of a module with their names; none where it cannot list them, as one
-    that is half built."""
-    return read(lambda: list(module.named_parameters())) or []
+def named_parameters(
+    module: torch.nn.Module, *, recurse: bool = True
+) -> list[tuple[str, torch.nn.Parameter]]:
+    """Return the parameters of a module with their names, those of its parts included; none where
+    it cannot list them, as one that is half built. A ``parameters()`` of the module's own, which
+    may take other arguments or list others, is not asked."""
+    return read(lambda: [*torch.nn.Module.named_parameters(module, recurse=recurse)]) or []
+
+
+def parameters(module: torch.nn.Module, *, recurse: bool = True) -> list[torch.nn.Parameter]:
+    """Return the same without names."""
+    return [parameter for _, parameter in named_parameters(module, recurse=recurse)]
 
 
 def _plain(read_sizes: Callable[[], Any]) -> tuple[int, ...] | None:

@@ -777,3 +777,33 @@ def test_an_object_is_asked_about_by_what_it_holds() -> None:
     assert "2 of 2 trainable parameters have a gradient" in str(answer)
     with pytest.raises(gv.GradvizError, match="an object of type"):
         gv.explain(types.SimpleNamespace(steps=3), recording=recording)
+
+
+def test_a_module_whose_own_parameters_takes_no_arguments_is_explained() -> None:
+    """Libraries give models a ``parameters()`` of their own, which lists what is to be trained."""
+
+    class Listing(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.outer = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+            self.register_full_backward_hook(lambda module, given, sent: None)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.outer(self.inner(x))
+
+        def parameters(self) -> list[torch.nn.Parameter]:  # type: ignore[override]
+            return [*self.outer.parameters()]
+
+        def named_parameters(self) -> list[str]:  # type: ignore[override]
+            raise RuntimeError("not for others")
+
+    model = Listing()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with gv.record() as recording:
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = model(torch.ones(3, 2, requires_grad=True)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+    told = gv.explain(recording=recording)
+    assert "4 of 4 trainable parameters" in str(told)

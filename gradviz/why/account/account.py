@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Symptom
+from gradviz.watch.identity import parameters
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.attention import attention
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
@@ -350,7 +351,7 @@ def _learned_weights(case: Case) -> Iterator[Remark]:
 def _weightless(case: Case) -> set[str]:
     """Return the classes of the layers that hold nothing to train."""
     parts = (part for _, part in case.live_state.parts())
-    return {type(part).__name__ for part in parts if next(part.parameters(), None) is None}
+    return {type(part).__name__ for part in parts if not parameters(part)}
 
 
 def _domains(case: Case) -> Iterator[Remark]:

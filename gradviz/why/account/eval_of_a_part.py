@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import source_of
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.question.subjects import held_by, parameters_of
 from gradviz.why.rules.many import pattern
@@ -79,7 +79,7 @@ def _weights(module: Any) -> list[Any]:
 def _names(module: Any, weights: list[Any]) -> list[str]:
     """Return the paths of some parameters in a module."""
     wanted = set(map(id, weights))
-    return [n for n, p in read(lambda: list(module.named_parameters())) or () if id(p) in wanted]
+    return [n for n, p in read(lambda: list(named_parameters(module))) or () if id(p) in wanted]
 
 
 def _ran_in_eval(case: Case, part: PartInEval) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.training import SETS_FLAG
 from gradviz.names.position import callee_of
 from gradviz.names.statements import freezes, source_of
+from gradviz.watch.identity import named_parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.question.subjects import parameters_of
 
@@ -24,7 +25,7 @@ def froze_nothing(case: Case) -> Iterator[Remark]:
         return
     if any(call.function in SETS_FLAG for call in case.graph.calls):
         return
-    names = [name for module in case.known_modules for name, _ in module.named_parameters()]
+    names = [name for module in case.known_modules for name, _ in named_parameters(module)]
     for file, node in case.statements.nodes((ast.Assign, ast.Call)):
         test = _test_of_a_name(node) if freezes(node) else None
         if test is None:

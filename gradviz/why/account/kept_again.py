@@ -14,7 +14,7 @@ from gradviz.graph.records import Source
 from gradviz.names.position import statement_or_head
 from gradviz.names.statements import source_of
 from gradviz.watch import torch_private
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.rules.many import pattern
 
@@ -59,7 +59,7 @@ def _moved(case: Case) -> dict[str, torch.Tensor]:
     named = {
         f"{case.called.get(id(module)) or type(module).__name__}.{name}": p
         for module in case.known_modules
-        for name, p in module.named_parameters()
+        for name, p in named_parameters(module)
     }
     return {name: p for name, p in named.items() if case.live_state.object_of(p) in moved}
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.records import Source
+from gradviz.watch.identity import parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.speech import say
 
@@ -37,7 +38,7 @@ def _repeated(container: Any) -> Iterator[tuple[Any, int]]:
     held = [m for m in container._modules.values() if m is not None]
     times = Counter(map(id, held))
     for layer in {id(m): m for m in held}.values():
-        if times[id(layer)] > 1 and next(layer.parameters(), None) is not None:
+        if times[id(layer)] > 1 and parameters(layer):
             yield layer, times[id(layer)]
 
 

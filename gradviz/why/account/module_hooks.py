@@ -13,6 +13,7 @@ from gradviz.graph.records import Source
 from gradviz.names.position import statement_or_head
 from gradviz.names.statements import Statements, code_of_function, function_node, source_of
 from gradviz.watch import torch_private
+from gradviz.watch.identity import parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.words.words import Words
 
@@ -63,7 +64,7 @@ def _passed_by(
     """Tell of hooks of a module whose ``forward`` was called as a method: hooks run around a call
     of the module only."""
     hooks = torch_private.module_hooks(part)
-    own = {object_of(p) for p in part.parameters()} - {None} if hooks else set()
+    own = {object_of(p) for p in parameters(part)} - {None} if hooks else set()
     tensor = facts.graph.tensor
     used = [c for c in facts.ordinary_calls if any(tensor[i].object_id in own for i in c.inputs)]
     kind = type(part).__name__
@@ -98,7 +99,7 @@ def hooks_of_another(
     copy of it, or what it is a copy of. The arguments are those of ``hooks_of_modules``."""
     putting = [place for method in _PUTS for place, _ in statements.calls(method)]
     read = _read_in_modules(facts) if putting else set[int]()
-    used = [(n, p) for n, p in parts if not read.isdisjoint(map(object_of, p.parameters()))]
+    used = [(n, p) for n, p in parts if not read.isdisjoint(map(object_of, parameters(p)))]
     ran = {id(part) for _, part in used}
     for name, part in parts if used else ():
         alike = [n for n, p in used if _is_alike(p, part) and not torch_private.module_hooks(p)]
@@ -128,7 +129,7 @@ def _has_own_hooks(part: Any) -> bool:
 
 def _is_alike(one: Any, other: Any) -> bool:
     """Say whether two modules are of one class and have parameters of the same shapes."""
-    shapes = [[tuple(p.shape) for p in part.parameters()] for part in (one, other)]
+    shapes = [[tuple(p.shape) for p in parameters(part)] for part in (one, other)]
     return type(one) is type(other) and bool(shapes[0]) and shapes[0] == shapes[1]
 
 
@@ -152,7 +153,7 @@ def _inputs_without_gradient(
     grad: they get None."""
     for name, part in parts:
         reading = [place for h in torch_private.backward_hooks(part) for place in _reads(h)]
-        own = {object_of(p) for p in part.parameters(recurse=False)} if reading else set()
+        own = {object_of(p) for p in parameters(part, recurse=False)} if reading else set()
         given = _given(facts, own) if own else None
         if given is None:
             continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of
 from gradviz.names.statements import freezes, source_of
+from gradviz.watch.identity import named_parameters
 from gradviz.why.account.froze_nothing import name_given
 from gradviz.why.account.remark import Remark, Weight
 
@@ -36,7 +37,7 @@ def patterns_in_vain(case: Case) -> Iterator[Remark]:
     """Tell of lists of parts of names, ``any(part in name for part in parts)``, some of which are
     in no parameter's name: what they were to freeze stays as it is. None where no part is in any,
     as then the loop froze nothing."""
-    names = [name for module in case.known_modules for name, _ in module.named_parameters()]
+    names = [name for module in case.known_modules for name, _ in named_parameters(module)]
     for file, test in case.statements.nodes(ast.If) if names else ():
         parts = _parts_looked_for(test) if _freezes(test) and _ran(case, test) else []
         vain = [part for part in parts if not any(part.fixed in name for name in names)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.names.statements import where_made
+from gradviz.watch.identity import named_parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.rules.many import pattern
 from gradviz.why.survey.trial import grad_of
@@ -26,7 +27,7 @@ def symmetric(case: Case) -> Iterator[Remark]:
     found = dict[str, tuple[Any, int]]()
     owners = dict[str, Any]()
     for name, part in case.live_state.parts():
-        for own, weight in part.named_parameters(recurse=False):
+        for own, weight in named_parameters(part, recurse=False):
             dim = _even_dim(part, weight)
             if dim is not None and _was_stepped(case, weight):
                 found[f"{name}.{own}" if name else own] = weight, dim

@@ -11,7 +11,7 @@ from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import makes_parameter, source_of
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, read
 from gradviz.why.account.remark import Remark, Weight
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _copied_from(value: ast.expr) -> str:
 def _stepped(case: Case, path: str) -> int | None:
     """Return the one parameter of a known network that has a path there, as an object id, where a
     step moved it."""
-    every = (read(lambda m=m: list(m.named_parameters())) or () for m in case.known_modules)  # type: ignore[misc]
+    every = map(named_parameters, case.known_modules)
     found = {id(p): p for rows in every for n, p in rows if f".{n}".endswith(f".{path}")}
     if len(found) != 1:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from gradviz.graph.facts import Facts
+from gradviz.watch.identity import parameters
 from gradviz.watch.recorded import Recorded
 from gradviz.why.code.reading import NOT_COMPUTING
 from gradviz.why.evidence.older import cut_off_before, leaves_behind
@@ -60,7 +61,7 @@ def _modules_at_work(
     return {
         name: model
         for name, model in models.items()
-        if any(id(p) in missed or recording.find(p) is not None for p in model.parameters())
+        if any(id(p) in missed or recording.find(p) is not None for p in parameters(model))
     }
 
 
@@ -94,7 +95,7 @@ def _modules_with(leaf_ids: set[int], models: dict[str, Any]) -> dict[str, Any]:
     return {
         name: model
         for name, model in models.items()
-        if not leaf_ids.isdisjoint(map(id, model.parameters()))
+        if not leaf_ids.isdisjoint(map(id, parameters(model)))
     }
 
 

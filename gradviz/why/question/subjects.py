@@ -21,7 +21,7 @@ from gradviz.names.frames import names_read
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
 from gradviz.watch.capture import capture, described, tensor_fields
-from gradviz.watch.identity import read
+from gradviz.watch.identity import parameters, read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.code.reading import is_trained_leaf, parts_held
 from gradviz.why.evidence.older import cut_off_before
@@ -361,7 +361,7 @@ class Subjects:
         """Return the tensors whose ``.grad`` is asked for, by identity."""
         losses = {id(t) for t in self.losses}
         tensors = {i: t for i, (_, t) in self.tensors.items() if i not in losses}
-        of_modules = {id(p): p for m in self.modules for p in m.parameters()}
+        of_modules = {id(p): p for m in self.modules for p in parameters(m)}
         return tensors | (of_modules or held_by(self.optimizers))
 
     @cached_property
@@ -469,13 +469,13 @@ def apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def parameters_of(module: Any) -> list[Any]:
     """Return the parameters of a module; none of one that is half built."""
-    return read(lambda: [*module.parameters()]) or []
+    return [*parameters(module)]
 
 
 def _has_buffers_alone(module: Any) -> bool:
     """Say whether a module has buffers and no parameters."""
     buffers = [*module.buffers()]
-    return bool(buffers) and not [*module.parameters()]
+    return bool(buffers) and not [*parameters(module)]
 
 
 def is_whole(value: Any) -> bool:

@@ -14,6 +14,7 @@ from gradviz.graph.records import Source, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
 from gradviz.names.statements import makes_parameter, source_of
+from gradviz.watch.identity import parameters
 from gradviz.why.code.reading import is_of_torch
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
@@ -148,7 +149,7 @@ def _called(new: Mapping[int, Tensor], places: Mapping[int, tuple[str, str]], ca
 
 def _in_none_of(modules: list[Any], states: Mapping[int, Tensor]) -> dict[int, Tensor]:
     """Return the states of those parameters that no module lists."""
-    parts = {id(p) for m in modules for p in m.parameters()}
+    parts = {id(p) for m in modules for p in parameters(m)}
     return {i: state for i, state in states.items() if i not in parts}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source, Tensor, Wrote
+from gradviz.watch.identity import parameters
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
@@ -37,7 +38,7 @@ def left_out(case: Case, found: Explanation) -> Explanation | None:
         if left:
             n = len(trained.keys() & held.keys())
             turned = _turned_off(case, module, paths)
-            every = {id(p): p for p in module.parameters() if id(p) in {**trained, **turned}}
+            every = {id(p): p for p in parameters(module) if id(p) in {**trained, **turned}}
             return left_out_of(case, title, every, {**left, **turned}, n)
     return None
 
@@ -45,7 +46,7 @@ def left_out(case: Case, found: Explanation) -> Explanation | None:
 def _turned_off(case: Case, module: Any, paths: Paths) -> dict[int, Tensor | None]:
     """Return the states of the parameters of a module that are switched off by now, had a gradient
     while they were on, and are in no optimizer, either, by identity."""
-    off = {id(p): p for p in module.parameters() if not p.requires_grad and p.is_leaf}
+    off = {id(p): p for p in parameters(module) if not p.requires_grad and p.is_leaf}
     outside = {i: p for i, p in off.items() if i not in case.held_anywhere}
     states = states_with_gradient(case, outside, paths)
     sent_to = paths.facts.leaves_sent_to
@@ -137,4 +138,4 @@ def states_with_gradient(
 
 def _trained(module: Any) -> dict[int, Any]:
     """Return the parameters of a module that are to learn, by identity."""
-    return {id(p): p for p in module.parameters() if p.requires_grad and p.is_leaf}
+    return {id(p): p for p in parameters(module) if p.requires_grad and p.is_leaf}

@@ -13,6 +13,7 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Source, Tensor
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
+from gradviz.watch.identity import parameters
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.question.subjects import Subjects, apart, held_by
 from gradviz.why.rules.many import pattern
@@ -34,7 +35,7 @@ class Optimizers(Subjects):
     def held(self) -> dict[str, Any]:
         """The parameters of the optimizers and modules that were given, each under a name of its
         own."""
-        every = held_by(self.optimizers) | {id(p): p for m in self.modules for p in m.parameters()}
+        every = held_by(self.optimizers) | {id(p): p for m in self.modules for p in parameters(m)}
         nameless = (say("entry.nth_parameter", n=i) for i in range(len(every)))
         names = map(self.title, every.values(), nameless)
         return dict(apart(zip(names, every.values(), strict=True)))

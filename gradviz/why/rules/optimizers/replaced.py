@@ -12,7 +12,7 @@ from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of
 from gradviz.names.statements import makes_parameter
-from gradviz.watch.identity import read
+from gradviz.watch.identity import parameters, read
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.optimizers.optimizers import learns
@@ -29,7 +29,7 @@ def replaced(case: Case, found: Explanation) -> Explanation | None:
     """Tell of parameters that took the place of some that an optimizer still holds."""
     modules = [*case.modules, *case.known_modules]
     optimizers = [*case.optimizers, *case.known_optimizers]
-    live = {id(p): p for m in modules for p in m.parameters()}
+    live = {id(p): p for m in modules for p in parameters(m)}
     held = held_by(optimizers)
     asked = live if case.optimizers and not case.modules else case.targets()
     new = [p for i, p in live.items() if i in asked and i not in held and learns(p)]

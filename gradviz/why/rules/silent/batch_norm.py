@@ -13,6 +13,7 @@ from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import dotted
+from gradviz.watch.identity import parameters
 from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
@@ -113,7 +114,7 @@ def train_lines(asked: Silent, titles: Set[str]) -> list[Source]:
 def since_frozen(asked: Silent, layer: torch.nn.Module, calls: Sequence[Call]) -> list[Call]:
     """Return those of some calls of a layer in which its weights were frozen already: a teacher is
     trained first. Where the layer has no weights, that is not known of any."""
-    own = {asked.object_of(p) for p in layer.parameters()}
+    own = {asked.object_of(p) for p in parameters(layer)}
     given = ((call, [asked.graph.tensor[i] for i in call.inputs]) for call in calls)
     trained = {
         c.id for c, every in given if any(t.requires_grad for t in every if t.object_id in own)
@@ -129,13 +130,13 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, str, torch.nn.Module, boo
     given = {id(t) for t in asked.tensors.values()}
     written = {c.into for c in copied(asked.facts)} if asked.bare else set[int | None]()
     for title, model in {**asked.named_modules, **asked.models}.items():
-        every = list(model.parameters())
+        every = list(parameters(model))
         for name, layer in model.named_modules():
             if not isinstance(layer, _NORMS) or layer.running_mean is None:
                 continue
             statistics = {id(layer.running_mean), id(layer.running_var)}
             is_asked = title in asked.models or not given.isdisjoint(statistics)
-            own = list(layer.parameters()) or every
+            own = list(parameters(layer)) or every
             if _are_at_rest(asked, own, written) and (is_asked or asked.bare):
                 yield title, name, layer, is_asked
 

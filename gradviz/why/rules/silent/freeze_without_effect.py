@@ -20,7 +20,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import SETS_FLAG, line_of
 from gradviz.names.statements import code_of_function, source_of
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, read
 from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent, lines_once
@@ -102,7 +102,7 @@ def _switches_of_parameters(
     title: str, module: torch.nn.Module, given: AbstractSet[int]
 ) -> Iterator[Switch]:
     """Yield the switches without effect that parameters have; arguments as of ``_switches``."""
-    for path, p in module.named_parameters():
+    for path, p in named_parameters(module):
         if given and id(p) not in given:
             continue
         for attribute, value in list(vars(p).items()):
@@ -293,7 +293,7 @@ class Owner(NamedTuple):
 def _owners(asked: Silent) -> Iterator[Owner]:
     """Yield the modules that are known or asked about, each as far as the recording met it."""
     for name, module in {**asked.named_modules, **asked.modules}.items():
-        named = dict(module.named_parameters())
+        named = dict(named_parameters(module))
         objects = {n: i for n, p in named.items() if (i := asked.object_of(p)) is not None}
         yield Owner(
             name, objects, {n: read(partial(getattr, p, "shape")) for n, p in named.items()}

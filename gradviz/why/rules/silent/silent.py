@@ -22,7 +22,7 @@ from gradviz.graph.records import (
 )
 from gradviz.graph.training import Training, line_of
 from gradviz.names.statements import Statements
-from gradviz.watch.identity import read
+from gradviz.watch.identity import named_parameters, parameters, read
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.words import Words
@@ -60,7 +60,7 @@ class Silent:
         every = (
             (model, *named)
             for model, module in models.items()
-            for named in module.named_parameters()
+            for named in named_parameters(module)
         )
         self.parameters = {(f"{model}.{name}" if model else name): p for model, name, p in every}
 
@@ -122,7 +122,7 @@ class Silent:
         return {
             name: module
             for name, module in self.named_modules.items()
-            if not given or not given.isdisjoint(map(id, [*module.parameters(), *module.buffers()]))
+            if not given or not given.isdisjoint(map(id, [*parameters(module), *module.buffers()]))
         }
 
     def parts(self) -> Iterator[tuple[str, torch.nn.Module]]:

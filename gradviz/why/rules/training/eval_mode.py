@@ -13,7 +13,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Module, Source
 from gradviz.graph.training import Did, Training
 from gradviz.names.position import dotted
-from gradviz.watch.identity import read
+from gradviz.watch.identity import parameters, read
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 
@@ -136,7 +136,7 @@ def _is_switched_back(asked: Silent, root: Module) -> bool:
     return any(
         module.training
         for module in asked.modules.values()
-        if own and own == {asked.object_of(p) for p in module.parameters()}
+        if own and own == {asked.object_of(p) for p in parameters(module)}
     )
 
 

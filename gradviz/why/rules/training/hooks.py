@@ -19,6 +19,7 @@ from gradviz.names.statements import (
     where_attribute_read,
 )
 from gradviz.watch import torch_private
+from gradviz.watch.identity import parameters
 from gradviz.why.evidence.zero_flow import is_some
 from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.shown.explanation import Explanation
@@ -42,7 +43,7 @@ def read_too_early(asked: Silent) -> Explanation | None:
 def _reading(asked: Silent) -> Iterator[tuple[str, str, Source]]:
     """Yield the backward hooks of modules that read ``.grad``: the module, the function, where."""
     for name, part in asked.parts():
-        if not any(p.requires_grad for p in part.parameters(recurse=False)):
+        if not any(p.requires_grad for p in parameters(part, recurse=False)):
             continue
         for hook in torch_private.backward_hooks(part):
             code = code_of_function(hook)

@@ -12,6 +12,7 @@ from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
+from gradviz.watch.identity import named_parameters
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is, plain_name
 from gradviz.why.evidence.messages import (
@@ -136,7 +137,7 @@ class Case(Losses):
 
     def where_it_raised(self, text: str) -> tuple[Graph, list[tuple[str, Any]]]:
         """Return the graph in which an error was raised, and the parameters that belong to it."""
-        parameters = [(n, p) for m in self.modules for n, p in m.named_parameters()]
+        parameters = [(n, p) for m in self.modules for n, p in named_parameters(m)]
         recording = self.given_recording
         if self.recording or recording is None:
             # Without a recording backward's own tensor is known only where it was given: a

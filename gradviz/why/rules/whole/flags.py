@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
+from gradviz.watch.identity import parameters
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -55,7 +56,7 @@ def _listed_though_frozen(case: Case) -> list[str]:
     for optimizer in case.known_optimizers:
         held = held_by([optimizer])
         frozen = [p for i, p in case.targets().items() if i in held and not p.requires_grad]
-        every = ({id(p) for p in module.parameters()} for module in case.known_modules)
+        every = ({id(p) for p in parameters(module)} for module in case.known_modules)
         is_chosen = any(held.keys() < own for own in every)
         if frozen and len(frozen) < len(held) and is_chosen and not _ended(case, held, frozen):
             names = pattern([case.title(p, say("entry.a_parameter")) for p in frozen])

@@ -12,6 +12,7 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import STEPS, Did
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole.one_network import is_copy_of
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -168,9 +169,9 @@ def _parts(case: Case, module: torch.nn.Module) -> Iterator[Part]:
     """Yield a module and those below it."""
     title = case.called.get(id(module)) or type(module).__name__
     find = case.recording.find if case.recording else lambda _: None
-    met = {id(p): state for p in module.parameters() if (state := find(p)) is not None}
+    met = {id(p): state for p in parameters(module) if (state := find(p)) is not None}
     for path, part in module.named_modules():
-        found = ((name, met.get(id(p))) for name, p in part.named_parameters())
+        found = ((name, met.get(id(p))) for name, p in named_parameters(part))
         states = {name: state for name, state in found if state is not None}
         yield Part(
             ".".join(filter(None, (title, path))),

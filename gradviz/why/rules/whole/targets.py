@@ -13,6 +13,7 @@ import torch
 from gradviz.graph.copies import copied
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.question.subjects import held_by, parameters_of
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -273,6 +274,6 @@ def as_resting(asked: Asked, found: Explanation, gradients: Gradients) -> Explan
 
 def built_alike(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     """Say whether two modules have the same parameters by name and shape, each its own."""
-    first, second = ({n: p.shape for n, p in m.named_parameters()} for m in (one, other))
-    apart = {id(p) for p in one.parameters()}.isdisjoint(id(p) for p in other.parameters())
+    first, second = ({n: p.shape for n, p in named_parameters(m)} for m in (one, other))
+    apart = {id(p) for p in parameters(one)}.isdisjoint(id(p) for p in parameters(other))
     return first == second and apart

@@ -10,6 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import source_of, where_made, where_used
+from gradviz.watch.identity import named_parameters
 from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
@@ -183,7 +184,7 @@ def _unread(case: Case) -> Iterator[Uncalled]:
     missing = _told_unread(case)
     for title, path, owner in _that_ran(case):
         owner_path = f"{title}.{path}" if path else title
-        for name, parameter in owner.named_parameters(recurse=False):
+        for name, parameter in named_parameters(owner, recurse=False):
             if id(parameter) in missing:
                 yield Uncalled(f"{owner_path}.{name}", owner, owner_path, name)
 
