@@ -65,6 +65,8 @@ def _passed_by(
     of the module only."""
     hooks = torch_private.module_hooks(part)
     own = {object_of(p) for p in parameters(part)} - {None} if hooks else set()
+    if not own:
+        return None
     tensor = facts.graph.tensor
     used = [c for c in facts.ordinary_calls if any(tensor[i].object_id in own for i in c.inputs)]
     kind = type(part).__name__

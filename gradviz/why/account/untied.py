@@ -11,7 +11,7 @@ from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import makes_parameter, source_of
-from gradviz.watch.identity import named_parameters, read
+from gradviz.watch.identity import named_parameters
 from gradviz.why.account.remark import Remark, Weight
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
@@ -40,6 +41,8 @@ def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
     return cut(gradients, asked, cuts, behind=True) if cuts else None
 
 
+# cuts of one line that are walked again as if they were mended: a loop makes hundreds, all alike
+_TRIED = 3
 _WITH_ANOTHER = {"add", "add_", "sub"}  # x + (z - x).detach()
 
 
@@ -117,12 +120,14 @@ def to_mend(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
     numbers and samples are meant to have no gradient. All where none is enough."""
     if len({_mended_with(gradients, c) for c in cuts}) < 2:
         return cuts
-    facts, enough = gradients.facts, dict[object, bool]()
-    for one in cuts:
-        key = _mended_with(gradients, one)
-        if not enough.get(key):
-            enough[key] = obstacles_after(one, facts, gradients.flow.losses) == []
-    needed = [c for c in cuts if enough[_mended_with(gradients, c)]]
+    facts, losses = gradients.facts, gradients.flow.losses
+    alike = grouped((_mended_with(gradients, c), c) for c in cuts)
+    enough = {
+        key
+        for key, every in alike.items()
+        if any(obstacles_after(one, facts, losses) == [] for one in every[-_TRIED:])
+    }
+    needed = [c for c in cuts if _mended_with(gradients, c) in enough]
     return sorted(needed or cuts, key=lambda c: is_choice(c, facts))
 
 
