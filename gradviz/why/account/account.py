@@ -94,7 +94,7 @@ from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.undone import undone
 from gradviz.why.account.uneven_steps import uneven_steps
-from gradviz.why.account.unregistered import unregistered
+from gradviz.why.account.unregistered import in_no_optimizer, unregistered
 from gradviz.why.account.unscored import unscored
 from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
@@ -293,6 +293,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from one_in_a_list(case)
     yield from listed_twice(case)
     yield from unregistered(case)
+    yield from in_no_optimizer(case)
     yield from module_use(case)
     yield from last_of_padding(case, _loss_domains(case).values_of)
     live = case.live_state

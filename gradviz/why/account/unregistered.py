@@ -10,7 +10,7 @@ import torch
 
 from gradviz.graph.training import Did
 from gradviz.watch.entries import Looked
-from gradviz.watch.identity import read
+from gradviz.watch.identity import parameters, read
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.question.failing import Spot, parts_of_module
 from gradviz.why.question.subjects import held_by
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _BACKWARDS = 2  # from which on a tensor is no input of one pass
+_ROUNDS = 3  # the same of a variable, which may be given another tensor
 
 
 def unregistered(case: Case) -> Iterator[Remark]:
@@ -40,6 +41,41 @@ def unregistered(case: Case) -> Iterator[Remark]:
         "places": [case.words.line_of(place) for place in places],
     }
     yield Remark(Weight.IN_VAIN, "unregistered", fields, (), frozenset(found), places)
+
+
+def in_no_optimizer(case: Case) -> Iterator[Remark]:
+    """Tell of the leaves of the program's own variables, and of no module, to which backwards
+    brought gradients that nothing used, while steps of an optimizer moved others."""
+    steps = [pile.step.call for piles in case.training.sums_used.values() for pile in piles]
+    step = max(steps, key=lambda call: call.id, default=None)
+    if step is None or not step.bookkeeping:
+        return
+    known = _held_otherwise(case)
+    latest = case.facts.latest_state
+    leaves = [leaf for leaf in case.training.moments if latest[leaf].object_id not in known]
+    names = {leaf: name for leaf in leaves if (name := latest[leaf].code_name or "").isidentifier()}
+    found = [leaf for leaf in names if _only_gets_gradients(case, leaf, _ROUNDS)]
+    if found:
+        fields = {
+            "names": pattern([names[leaf] for leaf in found]),
+            "n": len(found),
+            "step": case.words.at(step),
+        }
+        yield Remark(Weight.WEIGHTY, "in_no_optimizer", fields, (step,), frozenset(found))
+
+
+def _held_otherwise(case: Case) -> set[int]:
+    """Return the objects that an optimizer or a module holds, whose gradient the program looked at,
+    or which ``autograd.grad`` was asked for, as inputs of an equation are."""
+    if case.recording is None:
+        return set()
+    living = [*held_by([*case.known_optimizers, *case.optimizers]).values()]
+    living += [p for module in case.known_modules for p in parameters(module)]
+    living += [t for t, look in _looked_at(case) if look.attribute == "grad"]
+    known = {s.object_id for t in living if (s := case.recording.find(t)) is not None}
+    asked = (b for b in case.graph.backwards if b.kind == "grad")
+    inputs = (i for b in asked for i in case.graph.call[b.call_id].inputs)
+    return known | {case.graph.tensor[i].object_id for i in inputs}
 
 
 def _plain_leaves(case: Case) -> Iterator[tuple[Spot, int]]:
@@ -72,12 +108,12 @@ def _object_of(case: Case, value: Any) -> int | None:
     return None if state is None else state.object_id
 
 
-def _only_gets_gradients(case: Case, leaf: int) -> bool:
+def _only_gets_gradients(case: Case, leaf: int, times: int = _BACKWARDS) -> bool:
     """Say whether several backwards brought gradients to a leaf, and nothing read these, used them
     in a step or wrote the leaf since the first one."""
     training, facts = case.training, case.facts
     added = [m.call.id for m in training.moments.get(leaf, ()) if m.did is Did.ADDED]
-    if len(added) < _BACKWARDS or training.reads.get(leaf) or training.sums_used.get(leaf):
+    if len(added) < times or training.reads.get(leaf) or training.sums_used.get(leaf):
         return False
     writes = (e for e in facts.writes_by_object.get(leaf, ()) if facts.writes_memory(e))
     return all(event.call_id < added[0] for event in writes)

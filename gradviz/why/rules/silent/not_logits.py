@@ -12,6 +12,8 @@ from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 
 _PROBABILITIES = ("softmax", "sigmoid")
+# what makes their logarithms
+_OF_LOGARITHMS = {"log_softmax": "softmax", "logsigmoid": "sigmoid"}
 # the losses that take raw scores, and what they apply to them first
 _OF_SCORES = {
     "cross_entropy": "softmax",
@@ -29,7 +31,7 @@ def not_logits(silent: Silent) -> Iterator[Explanation]:
         if expected is None and call.function not in _OF_LOGS:
             continue
         maker = _maker(silent, call.inputs[0]) if call.inputs else None
-        if maker is None or plain_name(maker.function) not in _PROBABILITIES:
+        if maker is None or not _kind(silent, maker):
             continue
         if not _is_trained_by(silent, call):
             continue
@@ -39,7 +41,7 @@ def not_logits(silent: Silent) -> Iterator[Explanation]:
 
 def _told_not_logits(silent: Silent, loss: Call, maker: Call, expected: str | None) -> Explanation:
     """Tell of one loss that gets probabilities."""
-    made = plain_name(maker.function)
+    made = _kind(silent, maker)
     classes = _classes(silent.graph.tensor[loss.inputs[0]])
     return silent.answer(
         Cause.NOT_LOGITS,
@@ -74,6 +76,16 @@ def _classes(scores: Tensor) -> int:
 def _maker(silent: Silent, tensor_id: int) -> Call | None:
     """Return the call that computed the numbers of a tensor."""
     return silent.facts.maker.get(computed(silent.facts, tensor_id))
+
+
+def _kind(silent: Silent, call: Call) -> str:
+    """Return the function whose probabilities a call makes, ``exp(log_softmax(x))`` included; "" of
+    another call."""
+    function = plain_name(call.function)
+    if function in _PROBABILITIES:
+        return function
+    inner = _maker(silent, call.inputs[0]) if function == "exp" and call.inputs else None
+    return _OF_LOGARITHMS.get(inner.function, "") if inner is not None else ""
 
 
 def _is_trained_by(silent: Silent, loss: Call) -> bool:
