@@ -27,6 +27,8 @@ FILLING = WIPING | frozenset(
 OVERWRITING = WIPING | {"copy_", "set_", "data"}
 # What multiplies two tensors, number by number.
 PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})
+# What multiplies two matrices.
+MATRIX_PRODUCTS = frozenset({"matmul", "__matmul__", "mm", "bmm"})
 # Losses that compare a prediction with a target number by number.
 ELEMENTWISE_LOSSES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 # Losses that compare the scores of classes with the class that each sample is of.

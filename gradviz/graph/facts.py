@@ -123,6 +123,17 @@ class Facts:
         """Say whether the call that wrote can change numbers at all."""
         return self.graph.call[event.call_id].function not in NO_MEMORY
 
+    def own_writes(self, object_id: int | None) -> list[Wrote]:
+        """Return the writes by which the program itself, and neither an optimizer nor ``nn.init``,
+        gave an object other numbers."""
+        return [
+            event
+            for event in self.writes_by_object.get(-1 if object_id is None else object_id, ())
+            if self.writes_memory(event)
+            and not self.graph.call[event.call_id].bookkeeping
+            and event.call_id not in self.backward_calls
+        ]
+
     def around(self, event: Wrote) -> tuple[Tensor, Tensor]:
         """Return the states before and after a write."""
         return self.graph.tensor[event.before_id], self.graph.tensor[event.after_id]
@@ -545,6 +556,12 @@ class Facts:
     def in_losses(self) -> Set[int]:
         """The states whose values the losses hold, cut or not, and the losses."""
         return frozenset(self.ancestors(self.losses))
+
+    @cached_property
+    def derived(self) -> Set[int]:
+        """The states that ``autograd.grad`` returned."""
+        runs = (b for b in self.graph.backwards if b.kind == "grad")
+        return {i for run in runs for i in self.graph.call[run.call_id].outputs}
 
     @cached_property
     def in_backwards(self) -> Set[int]:

@@ -19,6 +19,7 @@ from gradviz.names.position import callee_of
 from gradviz.notebook.spoken_of import names_of_code, without_bystanders
 from gradviz.recording import Recording
 from gradviz.watch import torch_private
+from gradviz.watch.identity import parameters
 from gradviz.watch.stack import is_library
 from gradviz.why.answering.answer import explain_error
 from gradviz.why.answering.bare import Bare, explain_bare
@@ -27,7 +28,7 @@ from gradviz.why.code.reading import are_values, is_state, looks, value_of, with
 from gradviz.why.evidence.messages import cause_of, read_error
 from gradviz.why.question.at_work import models_at_work
 from gradviz.why.question.failing import traced
-from gradviz.why.question.subjects import held_by, is_whole, names_of, parameters_of
+from gradviz.why.question.subjects import held_by, is_whole, names_of
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
@@ -431,7 +432,7 @@ def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]
         kind = object if n.startswith("_") else type(v)
         if issubclass(kind, (torch.nn.Module, torch.optim.Optimizer)):
             of_optimizer = issubclass(kind, torch.optim.Optimizer)
-            tensors = held_by([v]).values() if of_optimizer else parameters_of(v)
+            tensors = held_by([v]).values() if of_optimizer else parameters(v)
             yield from ((n, of_optimizer, p) for p in tensors if p.is_leaf)
         elif issubclass(kind, torch.Tensor) and v.is_leaf and v.requires_grad:
             yield n, False, v

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from gradviz.names.statements import code_of_function
-from gradviz.watch.identity import read
+from gradviz.watch.identity import parameters, read
 from gradviz.why.code.reading import is_of_torch, with_parts
 from gradviz.why.evidence.older import leaves_behind
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.question.subjects import held_by
 
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 _FUNCTIONS = (types.FunctionType, types.MethodType, partial)
@@ -108,4 +108,4 @@ def _parameters(value: Any) -> list[Any]:
     """Return the parameters of a module or an optimizer; none of anything else."""
     if issubclass(type(value), torch.optim.Optimizer):
         return [*held_by([value]).values()]
-    return parameters_of(value) if issubclass(type(value), torch.nn.Module) else []
+    return parameters(value) if issubclass(type(value), torch.nn.Module) else []

@@ -309,7 +309,7 @@ def _has_lost_lines(laid_out: str) -> bool:
 def _placed(dot: str) -> str:
     """Lay out DOT text as Graphviz does."""
     if dot.count(" -> ") <= IN_PROCESS:
-        with _quiet():  # what its router could not do is mended, and told by nobody else
+        with _quiet():  # an edge that its router gave up is mended by ``_laid_out``
             return str(_pygraphviz().AGraph(string=dot).draw(format="dot", prog="dot").decode())
     child = [sys.executable, "-c", _CHILD.format(bytes=BYTES, seconds=int(SECONDS) + 1)]
     pipe, end = subprocess.PIPE, time.monotonic() + SECONDS

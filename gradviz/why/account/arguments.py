@@ -12,6 +12,7 @@ import torch
 from gradviz.names.bindings import READS_ALL, default_of, parameters_of, scope_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import freezes, source_of
+from gradviz.watch.identity import parameters
 from gradviz.why.account.called_functions import (
     Called,
     Calls,
@@ -21,7 +22,6 @@ from gradviz.why.account.called_functions import (
 )
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.reading import value_of
-from gradviz.why.question.subjects import parameters_of as parameters_of_module
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -133,7 +133,7 @@ def _frozen_unless_told(case: Case, code: Calls) -> Iterator[Remark]:
 
 def _has_frozen(case: Case) -> bool:
     """Say whether a known module has frozen parameters."""
-    return any(not p.requires_grad for m in case.known_modules for p in parameters_of_module(m))
+    return any(not p.requires_grad for m in case.known_modules for p in parameters(m))
 
 
 def _freezing(function: ast.AST) -> Iterator[ast.stmt]:
@@ -162,7 +162,7 @@ def _of_unfrozen(case: Case, code: Calls) -> Iterator[tuple[str, ast.ClassDef]]:
     """Yield the known modules of which nothing is frozen, each with the node of its class."""
     for module in case.known_modules:
         kind = code.classes.get(type(module).__name__)
-        if kind is not None and all(p.requires_grad for p in parameters_of_module(module)):
+        if kind is not None and all(p.requires_grad for p in parameters(module)):
             yield case.called.get(id(module)) or kind.name, kind
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.graph.effects import PRODUCTS
+from gradviz.graph.effects import MATRIX_PRODUCTS, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
-from gradviz.names.written import arguments_written, dim_written
+from gradviz.names.written import arguments_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.softmaxes import dim_of
 from gradviz.words.words import Words
 
-_MATMULS = {"matmul", "__matmul__", "bmm"}
 # what leaves each number at its place
-_IN_PLACE = frozenset({"dropout", "contiguous", "to", "type_as", "float", "half", "type"})
+_IN_THEIR_PLACES = frozenset({"dropout", "contiguous", "to", "type_as", "float", "half", "type"})
 _SCALES = frozenset({"div", "true_divide", "masked_fill", "add", "sub", "clamp", *PRODUCTS})
 _LEAST = -20.0  # exp() of a score from which on up is no mere rounding
 
@@ -34,7 +34,7 @@ def attention(facts: Facts, words: Words) -> Iterator[Remark]:
     for call in facts.ordinary_calls:
         if not call.inputs or behind.isdisjoint(call.outputs):
             continue
-        if call.function in _MATMULS:
+        if call.function in MATRIX_PRODUCTS:
             found = _weighed_across(facts, words, call)
         else:
             found = _filled_too_high(facts, words, call)
@@ -45,21 +45,15 @@ def attention(facts: Facts, words: Words) -> Iterator[Remark]:
 
 def _weighed_across(facts: Facts, words: Words, call: Call) -> Remark | None:
     """Tell of a product whose first factor is a softmax over another dimension than its last."""
-    softmax = facts.maker.get(computed(facts, call.inputs[0], _IN_PLACE))
-    if softmax is None or softmax.function != "softmax" or softmax.source is None:
+    softmax = facts.maker.get(computed(facts, call.inputs[0], _IN_THEIR_PLACES))
+    if softmax is None or softmax.function != "softmax":
         return None
     shape = facts.graph.tensor[softmax.outputs[0]].shape or ()
-    dim, dims = dim_written(softmax.source, "softmax"), len(shape)
-    if (
-        dim is None
-        or dims < 3
-        or shape[-1] < 2
-        or not -dims <= dim < dims
-        or dim % dims == dims - 1
-    ):
+    dim, dims = dim_of(facts, softmax), len(shape)
+    if dim is None or dims < 3 or shape[-1] < 2 or dim % dims == dims - 1:
         return None
-    scores = facts.maker.get(computed(facts, softmax.inputs[0], _IN_PLACE | _SCALES))
-    if scores is None or scores.function not in (*_MATMULS, "baddbmm", "einsum"):
+    scores = facts.maker.get(computed(facts, softmax.inputs[0], _IN_THEIR_PLACES | _SCALES))
+    if scores is None or scores.function not in (*MATRIX_PRODUCTS, "baddbmm", "einsum"):
         return None
     fields = {
         "softmax": words.at(softmax),
@@ -75,7 +69,7 @@ def _filled_too_high(facts: Facts, words: Words, call: Call) -> Remark | None:
     """Tell of a softmax whose input was filled by a mask with a number that is near 0, or above."""
     if call.function != "softmax":
         return None
-    filling = facts.maker.get(computed(facts, call.inputs[0], _IN_PLACE))
+    filling = facts.maker.get(computed(facts, call.inputs[0], _IN_THEIR_PLACES))
     if filling is None or plain_name(filling.function) != "masked_fill" or filling.source is None:
         return None
     given = arguments_written(filling.source, filling.function)[-1:]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradviz.graph.effects import PRODUCTS
+from gradviz.graph.effects import MATRIX_PRODUCTS, PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
@@ -16,7 +16,7 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
 from gradviz.words.words import Words
 
-_OF_VECTORS = {"matmul", "__matmul__", "mm", "linear", "einsum"}
+_OF_VECTORS = MATRIX_PRODUCTS | {"linear", "einsum"}
 _IN_ANOTHER_SHAPE = KEEPING | {"T", "mT", "detach"}
 _CLOSE = 0.5  # share of the loss of a mere guess that is left at best: below it there is room
 

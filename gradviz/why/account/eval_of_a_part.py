@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import source_of
-from gradviz.watch.identity import named_parameters, read
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.training.eval_mode import PartInEval, parts_in_eval
 
@@ -72,14 +72,14 @@ def _weights(module: Any) -> list[Any]:
     """Return the parameters of a module that are no normalisation's: those of one that is put into
     evaluation mode alone are meant to move."""
     norms = [m for m in module.modules() if type(m).__name__.startswith(_NORMS)]
-    own = {id(p) for norm in norms for p in parameters_of(norm)}
-    return [p for p in parameters_of(module) if id(p) not in own]
+    own = {id(p) for norm in norms for p in parameters(norm)}
+    return [p for p in parameters(module) if id(p) not in own]
 
 
 def _names(module: Any, weights: list[Any]) -> list[str]:
     """Return the paths of some parameters in a module."""
     wanted = set(map(id, weights))
-    return [n for n, p in read(lambda: list(named_parameters(module))) or () if id(p) in wanted]
+    return [n for n, p in named_parameters(module) if id(p) in wanted]
 
 
 def _ran_in_eval(case: Case, part: PartInEval) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.watch.identity import read
@@ -73,15 +73,14 @@ class _Own(NamedTuple):
 def _own_layers(case: Case) -> _Own | None:
     """Return the layers of the most frequent class with weights, where they are as wide as PyTorch
     makes them, and the code says where."""
-    parts = [part for _, part in case.live_state.parts() if _width(part) is not None]
-    kinds = Counter(type(part).__name__ for part in parts)
-    kind, n = next(iter(kinds.most_common(1)), ("", 0))
-    widths = [_width(part) or 0 for part in parts if type(part).__name__ == kind]
-    if n < _MODULES or not all(abs(w / _OWN_WIDTH - 1) <= _NEAR for w in widths):
+    measured = ((type(part).__name__, _width(part)) for _, part in case.live_state.parts())
+    widths = grouped((kind, width) for kind, width in measured if width is not None)
+    kind, own = max(widths.items(), key=lambda pair: len(pair[1]), default=("", []))
+    if len(own) < _MODULES or not all(abs(w / _OWN_WIDTH - 1) <= _NEAR for w in own):
         return None
     made = case.statements.nodes(ast.Call)
     places = tuple(source_of(file, node) for file, node in made if callee_of(node.func) == kind)
-    return _Own(kind, n, places) if places else None
+    return _Own(kind, len(own), places) if places else None
 
 
 def _width(part: Any) -> float | None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.training import SETS_FLAG
 from gradviz.names.position import callee_of
 from gradviz.names.statements import freezes, source_of
-from gradviz.watch.identity import named_parameters
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.question.subjects import parameters_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def froze_nothing(case: Case) -> Iterator[Remark]:
     """Tell of statements that freeze what a loop over ``named_parameters()`` meets under a name,
     and that no parameter came to: none is frozen, and no such call was recorded."""
-    every = [p for module in case.known_modules for p in parameters_of(module)]
+    every = [p for module in case.known_modules for p in parameters(module)]
     if not every or not all(p.requires_grad for p in every):
         return
     if any(call.function in SETS_FLAG for call in case.graph.calls):

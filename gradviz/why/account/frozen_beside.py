@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call, Wrote
 from gradviz.graph.training import Did
+from gradviz.watch.identity import parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.code.reading import NOT_COMPUTING, is_of_torch
-from gradviz.why.question.subjects import parameters_of
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def frozen_beside(case: Case) -> Iterator[Remark]:
     """Tell of a network that the recorded code froze and computed nothing with, where another one
     of its class was trained: perhaps that was to be frozen."""
-    frozen = [m for m in case.known_modules if not any(p.requires_grad for p in parameters_of(m))]
+    frozen = [m for m in case.known_modules if not any(p.requires_grad for p in parameters(m))]
     for module in frozen:
         place = _frozen_at(case, module)
         twins = [m for m in case.known_modules if type(m) is type(module) and _is_trained(case, m)]
@@ -42,7 +42,7 @@ def frozen_beside(case: Case) -> Iterator[Remark]:
 
 def _objects(case: Case, module: Any) -> set[int]:
     """Return the object ids of a network's parameters."""
-    found = map(case.live_state.object_of, parameters_of(module))
+    found = map(case.live_state.object_of, parameters(module))
     return {i for i in found if i is not None}
 
 

@@ -36,7 +36,7 @@ def inverted_masks(case: Case) -> Iterator[Remark]:
         layer = callee_of(call.func)
         for given in call.keywords if layer in attributes else ():
             value = value_before(given.value) if isinstance(given.value, ast.Name) else given.value
-            if not (given.arg or "").endswith(_ARGUMENT) or not is_true_of_tokens(value):
+            if not (given.arg or "").endswith(_ARGUMENT) or not _is_true_of_tokens(value):
                 continue
             place = source_of(file, value)
             fields = {
@@ -56,12 +56,12 @@ def _attributes(case: Case) -> set[str]:
     return {path.rpartition(".")[2] for path, part in parts if type(part) in _KINDS}
 
 
-def is_true_of_tokens(mask: ast.expr | None) -> bool:
+def _is_true_of_tokens(mask: ast.expr | None) -> bool:
     """Say whether an expression compares tokens with the padding, and is True where they are none;
     ``attention_mask != 1`` is so where they are.
 
     >>> codes = ("ids != PAD", "ids == PAD", "attention_mask != 0", "attention_mask != 1")
-    >>> [is_true_of_tokens(ast.parse(code, mode="eval").body) for code in codes]
+    >>> [_is_true_of_tokens(ast.parse(code, mode="eval").body) for code in codes]
     [True, False, True, False]
     """
     if not isinstance(mask, ast.Compare) or not isinstance(mask.ops[0], ast.NotEq):

@@ -3,7 +3,6 @@ most easily where all of them are alike. Knows no torch."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence, Set
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
@@ -11,7 +10,8 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.code.rewritten import parsed
+from gradviz.why.code.comparisons import bracketed
+from gradviz.why.evidence.distances import is_distance
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.rules.many import pattern
 from gradviz.words.speech import Code
@@ -19,8 +19,6 @@ from gradviz.words.words import Words
 
 _Pair = tuple[frozenset[int], frozenset[int]]  # leaves of a prediction, and of its target
 
-# what takes a difference as a distance
-_DISTANCES = {"pow", "square", "abs", "mul", "huber_loss", "smooth_l1_loss"}
 _TARGETED = ELEMENTWISE_LOSSES | {"kl_div", "cross_entropy"}  # whose second input is a target
 
 
@@ -33,13 +31,13 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
         words: what tensors and calls are called.
         trained: the object ids of what steps moved.
     """
-    behind, derived = facts.in_losses, _derived(facts)
+    behind = facts.in_losses
     first = dict[object, Remark]()
     found = [
         (call, leaves)
         for call in facts.ordinary_calls
         if call.function in ELEMENTWISE_LOSSES and not behind.isdisjoint(call.outputs)
-        if (leaves := _shared_leaves(facts, call, trained, derived))
+        if (leaves := _shared_leaves(facts, call, trained))
     ]
     otherwise = _learnt_otherwise(facts, [call for call, _ in found]) if found else frozenset()
     for call, leaves in found:
@@ -73,7 +71,7 @@ def _bootstrapped(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Rem
         if one and one == other:
             target = words.name(added.outputs[0])
             fields = {"call": words.at(call), "target": target, "place": words.where(added)}
-            fields["whole"] = _whole(target)
+            fields["whole"] = Code(bracketed(target))
             calls = (added, call)
             last[line_of(call)] = Remark(Weight.WEIGHTY, "bootstrapped_target", fields, calls)
     yield from last.values()
@@ -85,28 +83,20 @@ def _comparisons(facts: Facts) -> Iterator[Call]:
     behind, tensor = facts.in_losses, facts.graph.tensor
     last = dict[object, Call]()
     for call in facts.ordinary_calls:
-        is_compared = call.function in _TARGETED or plain_name(call.function) == "sub"
+        is_compared = call.function in _TARGETED or is_distance(facts, call)
         if is_compared and not behind.isdisjoint(call.outputs):
             last[line_of(call), call.function] = call
     for call in last.values():
         states = [tensor[i] for i in call.inputs[:2]]
-        is_taken = call.function in _TARGETED or _is_distance(facts, call)
-        is_of_results = len(states) == 2 and all(t.requires_grad and not t.is_leaf for t in states)
-        if is_taken and is_of_results:
+        if len(states) == 2 and all(t.requires_grad and not t.is_leaf for t in states):
             yield call
-
-
-def _is_distance(facts: Facts, difference: Call) -> bool:
-    """Say whether the next call takes a difference as a distance."""
-    readers = (c for i in difference.outputs for c in facts.calls_reading.get(i, ()))
-    return any(plain_name(c.function) in _DISTANCES for c in readers)
 
 
 def _trained_behind(facts: Facts, state: int, trained: Set[int]) -> Set[int]:
     """Return the object ids of the leaves that a result is computed with; nothing where steps did
     not move all of them, or autograd.grad made a part of it, as of an equation."""
     leaves = {t.object_id for t in facts.leaves_reached(state)}
-    is_derived = not _derived(facts).isdisjoint(facts.ancestors([state]))
+    is_derived = not facts.derived.isdisjoint(facts.ancestors([state]))
     return frozenset() if is_derived or not leaves <= trained else leaves
 
 
@@ -140,7 +130,7 @@ def _of_another(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remar
             fields = {
                 "call": words.at(call),
                 "target": words.name(call.inputs[1]),
-                "whole": _whole(words.name(call.inputs[1])),
+                "whole": Code(bracketed(words.name(call.inputs[1]))),
                 "place": words.where(made),
                 "leaves": pattern(names),
             }
@@ -150,17 +140,6 @@ def _of_another(facts: Facts, words: Words, trained: Set[int]) -> Iterator[Remar
     for remark, (one, target) in last.values():
         if (target, one) not in pairs:
             yield remark
-
-
-def _whole(code: str) -> Code:
-    """Return code on which a method can be called: a sum or a minus in parentheses.
-
-    >>> _whole("-net(x) + f"), _whole("r + 0.9 * q"), _whole("target")
-    ('(-net(x) + f)', '(r + 0.9 * q)', 'target')
-    """
-    statement = parsed(code)
-    value = getattr(statement, "value", None) if isinstance(statement, ast.Expr) else None
-    return Code(f"({code})" if isinstance(value, (ast.BinOp, ast.UnaryOp)) else code)
 
 
 def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:
@@ -181,13 +160,7 @@ def _learnt_otherwise(facts: Facts, comparisons: Sequence[Call]) -> Set[int]:
     return leaves
 
 
-def _derived(facts: Facts) -> Set[int]:
-    """Return what autograd.grad made."""
-    runs = (run for run in facts.graph.backwards if run.kind == "grad")
-    return {i for run in runs for i in facts.graph.call[run.call_id].outputs}
-
-
-def _shared_leaves(facts: Facts, loss: Call, trained: Set[int], derived: Set[int]) -> Set[int]:
+def _shared_leaves(facts: Facts, loss: Call, trained: Set[int]) -> Set[int]:
     """Return the leaves that a target is computed with, where a prediction is computed with all of
     them and with more; nothing where autograd.grad made one of the two, as of an equation."""
     states = [facts.graph.tensor[i] for i in loss.inputs[:2]]
@@ -198,5 +171,5 @@ def _shared_leaves(facts: Facts, loss: Call, trained: Set[int], derived: Set[int
     )
     if not of_target < of_prediction or not of_target <= trained:
         return frozenset()
-    is_derived = not derived.isdisjoint(facts.ancestors(loss.inputs[:2]))
+    is_derived = not facts.derived.isdisjoint(facts.ancestors(loss.inputs[:2]))
     return frozenset() if is_derived else of_target

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from gradviz.graph.effects import ELEMENTWISE_LOSSES
 from gradviz.graph.facts import Facts
 from gradviz.graph.preview import number
 from gradviz.graph.records import Call
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.distances import is_distance
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.words.words import Words
 
@@ -27,7 +27,6 @@ _BOUNDS = {
     "softplus": (0.0, math.inf),
     "exp": (0.0, math.inf),
 }
-_OF_DIFFERENCES = {"pow", "square", "abs", "norm", "__pow__"}
 _MOST = 0.1  # the share of the targets from which on it is no noise at the edges
 
 
@@ -43,7 +42,7 @@ def out_of_reach(
         values_of: gives the living values of a state.
     """
     for call in reversed(facts.ordinary_calls):
-        if len(call.inputs) != 2 or not _is_distance(facts, call):
+        if len(call.inputs) != 2 or not is_distance(facts, call):
             continue
         if facts.in_losses.isdisjoint(call.outputs):
             continue
@@ -51,15 +50,6 @@ def out_of_reach(
             if (remark := _of(facts, words, call, given, values_of(target), target)) is not None:
                 yield remark
                 return
-
-
-def _is_distance(facts: Facts, call: Call) -> bool:
-    """Say whether a call compares two values by their difference."""
-    if call.function in ELEMENTWISE_LOSSES:
-        return True
-    readers = [c for i in call.outputs for c in facts.calls_reading.get(i, ())]
-    after = {plain_name(c.function) for c in readers}
-    return call.function == "sub" and bool(after) and after <= _OF_DIFFERENCES
 
 
 def _of(

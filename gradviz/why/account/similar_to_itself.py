@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.graph.effects import MATRIX_PRODUCTS
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
@@ -12,7 +13,7 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.words.words import Words
 
-_PRODUCTS = {"mm", "matmul", "__matmul__", "linear", "einsum"}
+_PRODUCTS = MATRIX_PRODUCTS | {"linear", "einsum"}
 _SCALES = {"div", "mul", "true_divide"}
 _TURNS = {"t", "transpose", "mT", "T", "permute"}
 _RANGES = {"arange", "range"}

@@ -65,7 +65,7 @@ def _stale_values(facts: Facts, words: Words, training: Training) -> Iterator[Re
                 "made": words.at(made),
                 "leaf": words.name(facts.latest_state[leaf].id),
                 "read": words.at(reads[-1]),
-                "n": len(steps),
+                "n": words.times(len(steps)),
             }
             calls = (made, reads[-1])
             yield Remark(Weight.WEIGHTY, "stale_value", fields, calls, frozenset({leaf}))

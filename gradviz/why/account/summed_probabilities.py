@@ -16,7 +16,8 @@ from gradviz.words.words import Words
 
 _SUMS = {"sum", "mean"}
 _SHIFTS = {"add", "sub", "rsub", "__radd__", "__rsub__", "neg"}
-_SCALES = {"mul", "div", "true_divide", "__rmul__"}
+_DIVIDES = {"div", "true_divide"}
+_SCALES = {"mul", "__rmul__", *_DIVIDES}
 
 
 def summed_probabilities(facts: Facts, words: Words) -> Iterator[Remark]:
@@ -76,17 +77,24 @@ def _keeps_alike(facts: Facts, call: Call, state: int, dim: int) -> bool:
         state: what goes in.
         dim: the dimension, counted from the last.
     """
-    tensor, function = facts.graph.tensor, plain_name(call.function)
-    shape, made = tensor[state].shape, tensor[call.outputs[0]].shape
-    if shape is None or made is None or len(made) < -dim or made[dim] != shape[dim]:
+    shape, made = facts.graph.tensor[state].shape, facts.graph.tensor[call.outputs[0]].shape
+    if shape is None or made is None or call.inputs.count(state) != 1:
         return False
-    if function in _SHIFTS:
-        return call.inputs.count(state) == 1
-    others = [tensor[i].shape for i in call.inputs if i != state]
-    is_divisor = function not in ("div", "true_divide") or call.inputs[0] == state
-    # a plain number stands for no input, and is the same for all
-    is_alike = all(s is not None and (len(s) < -dim or s[dim] == 1) for s in others)
-    return function in _SCALES and is_divisor and is_alike and call.inputs.count(state) == 1
+    if len(made) < -dim or made[dim] != shape[dim]:
+        return False
+    function = plain_name(call.function)
+    return function in _SHIFTS or (function in _SCALES and _scales_alike(facts, call, state, dim))
+
+
+def _scales_alike(facts: Facts, call: Call, state: int, dim: int) -> bool:
+    """Say whether a product, or a quotient, scales all numbers along a dimension by the same, which
+    does not learn itself; arguments as above. A plain number stands for no input."""
+    is_divisor = call.inputs[0] != state and plain_name(call.function) in _DIVIDES
+    others = [facts.graph.tensor[i] for i in call.inputs if i != state]
+    return not is_divisor and all(
+        not t.requires_grad and t.shape is not None and (len(t.shape) < -dim or t.shape[dim] == 1)
+        for t in others
+    )
 
 
 def _is_over(facts: Facts, total: Call, state: int, dim: int) -> bool:

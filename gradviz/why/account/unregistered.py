@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _BACKWARDS = 2  # from which on a tensor is no input of one pass
-_ROUNDS = 3  # the same of a variable, which may be given another tensor
+_PASSES = 3  # the same of a variable, which may be given another tensor
 
 
 def unregistered(case: Case) -> Iterator[Remark]:
@@ -50,18 +50,16 @@ def in_no_optimizer(case: Case) -> Iterator[Remark]:
     step = max(steps, key=lambda call: call.id, default=None)
     if step is None or not step.bookkeeping:
         return
-    known = _held_otherwise(case)
-    latest = case.facts.latest_state
-    leaves = [leaf for leaf in case.training.moments if latest[leaf].object_id not in known]
-    names = {leaf: name for leaf in leaves if (name := latest[leaf].code_name or "").isidentifier()}
-    found = [leaf for leaf in names if _only_gets_gradients(case, leaf, _ROUNDS)]
-    if found:
-        fields = {
-            "names": pattern([names[leaf] for leaf in found]),
-            "n": len(found),
-            "step": case.words.at(step),
-        }
-        yield Remark(Weight.WEIGHTY, "in_no_optimizer", fields, (step,), frozenset(found))
+    names = {
+        leaf: name
+        for leaf in case.training.moments.keys() - _held_otherwise(case)
+        if (name := case.facts.latest_state[leaf].code_name).isidentifier()
+        and _only_gets_gradients(case, leaf, _PASSES)
+    }
+    if names:
+        in_order = [names[leaf] for leaf in sorted(names)]
+        fields = {"names": pattern(in_order), "n": len(names), "step": case.words.at(step)}
+        yield Remark(Weight.WEIGHTY, "in_no_optimizer", fields, (step,), frozenset(names))
 
 
 def _held_otherwise(case: Case) -> set[int]:

@@ -12,11 +12,11 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.code.comparisons import bracketed
+from gradviz.why.evidence.distances import is_distance
 from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.words.speech import Code
 from gradviz.words.words import Words
-
-_SQUARES = {"pow", "square", "huber_loss", "smooth_l1_loss"}
 
 
 class _Difference(NamedTuple):
@@ -38,7 +38,7 @@ def weights_that_learn(facts: Facts, words: Words) -> Iterator[Remark]:
     found = (d for call in facts.ordinary_calls if (d := _difference(facts, call)))
     # of each line the last
     differences = [*{(line_of(d.call), d.call.function): d for d in found}.values()]
-    compared = {_key(facts, d): d for d in differences if _is_distance(facts, d)}
+    compared = {_key(facts, d): d for d in differences if is_distance(facts, d.call)}
     last = dict[object, Remark]()
     for difference in differences if compared else ():
         distance = compared.get(_key(facts, difference))
@@ -49,7 +49,7 @@ def weights_that_learn(facts: Facts, words: Words) -> Iterator[Remark]:
         fields = {
             "call": words.at(product),
             "name": name,
-            "alone": Code(name if name.isidentifier() else f"({name})"),
+            "alone": Code(bracketed(name)),
             "place": words.where(difference.call),
             "compared": words.at(distance.call),
             "value": words.name(difference.value),
@@ -75,14 +75,6 @@ def _difference(facts: Facts, call: Call) -> _Difference | None:
     tracked = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
     other = [i for i in call.inputs if i not in tracked]
     return _Difference(call, tracked[0], other[0]) if len(tracked) == len(other) == 1 else None
-
-
-def _is_distance(facts: Facts, difference: _Difference) -> bool:
-    """Say whether a difference is taken as a distance: by a loss, or by a square."""
-    if difference.call.function in ELEMENTWISE_LOSSES:
-        return True
-    readers = [c for i in difference.call.outputs for c in facts.calls_reading.get(i, ())]
-    return any(plain_name(c.function) in _SQUARES for c in readers)
 
 
 def _product(facts: Facts, difference: _Difference) -> Call | None:

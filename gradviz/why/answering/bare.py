@@ -27,7 +27,7 @@ from gradviz.names.position import callee_of, display_name, locate, statement_of
 from gradviz.names.statements import Statements, source_of
 from gradviz.watch import torch_private
 from gradviz.watch.entries import Looked
-from gradviz.watch.identity import named_parameters, read
+from gradviz.watch.identity import named_parameters, parameters, read
 from gradviz.watch.recorded import Recorded
 from gradviz.why.answering.answer import explain_case, explain_failure, proven
 from gradviz.why.code.reading import (
@@ -60,7 +60,6 @@ from gradviz.why.question.subjects import (
     held_by,
     leaves_of,
     of_kind,
-    parameters_of,
     state_of,
 )
 from gradviz.why.rules.errors.failure import call_at
@@ -482,7 +481,7 @@ def _by_code(bare: Bare, tensors: Sequence[Any]) -> dict[str, list[Any]]:
     ``batch['image']``."""
     if bare.recording is None:
         return {}
-    of_models = {id(p) for model in bare.models.values() for p in parameters_of(model)}
+    of_models = {id(p) for model in bare.models.values() for p in parameters(model)}
     named = of_models | set(map(id, bare.names.values()))
     wanted, found = {id(t) for t in tensors} - named, dict[str, list[Any]]()
     for tensor, look in bare.recording.looked_at():
@@ -513,7 +512,7 @@ def _of_looked_models(bare: Bare) -> Explanation | None:
     if bare.recording is None or len(bare.models) < 2:
         return None
     read_of = {id(t) for t, look in bare.recording.looked_at() if look.attribute == "grad"}
-    looked = {n: m for n, m in bare.models.items() if read_of & set(map(id, parameters_of(m)))}
+    looked = {n: m for n, m in bare.models.items() if read_of & set(map(id, parameters(m)))}
     if len(looked) != 1:
         return None
     told = bare.ask(looked, *bare.losses)
@@ -636,7 +635,7 @@ def _derived_by(recording: Recorded) -> set[int]:
 
 def _parameters(bare: Bare) -> list[Any]:
     """Return the parameters of the models at work."""
-    return [p for model in bare.models.values() for p in parameters_of(model)]
+    return [p for model in bare.models.values() for p in parameters(model)]
 
 
 def _reached(loss: Any, leaves: Sequence[Any]) -> list[Any]:
@@ -779,25 +778,17 @@ def _of_result(bare: Bare, tensor: Any, look: Looked) -> Explanation | None:
     return cut(Gradients(graph), unseen, cuts, behind=True)
 
 
-def _is_written(recording: Recorded | None, tensor: Any) -> bool:
-    """Say whether the program writes the numbers of a tensor, and not only what begins weights."""
-    state = None if recording is None else recording.find(tensor)
-    if recording is None or state is None:
-        return False
-    facts, call = Facts.of(recording.graph), recording.graph.call
-    writes = facts.writes_by_object.get(state.object_id, ())
-    return any(facts.writes_memory(e) and not call[e.call_id].bookkeeping for e in writes)
-
-
 def _of_part(bare: Bare, tensor: Any) -> Explanation | None:
     """Tell of a buffer or a plain tensor that a module of the user's own holds; of none that the
     program itself writes, as it does a memory."""
-    if _is_written(bare.recording, tensor):
+    recording: Any = bare.recording
+    state = recording.find(tensor)
+    if state is not None and Facts.of(recording.graph).own_writes(state.object_id):
         return None
-    modules = {**dict(bare.recording.modules() if bare.recording else []), **bare.models}
+    modules = {**dict(recording.modules()), **bare.models}
     for word, module in modules.items():
         for spot, value in parts_of_module(word, module):
             if value is tensor:
-                case = Case((), bare.names, None, bare.recording, proven)
+                case = Case((), bare.names, None, recording, proven)
                 return case.stays_a(spot)
     return None

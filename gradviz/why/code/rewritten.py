@@ -17,6 +17,11 @@ _PACKAGES = {
     "torch.nn.functional": torch.nn.functional,
 }
 
+# methods that torch has in place, too, under the same name with an underscore
+_IN_PLACE = frozenset(
+    "abs add clamp clip div exp lerp mul neg relu renorm round sigmoid sub tanh".split()
+)
+
 
 def out_of_place(code: str) -> str:
     """Return a statement that writes in place as one that makes a new tensor of the same name; ""
@@ -122,7 +127,24 @@ def in_place(code: str) -> str:
     if is_change and ast.unparse(value.left) in (target, f"{target}.data"):
         sign = "-" if isinstance(value.op, ast.Sub) else "+"
         return f"{target} {sign}= {ast.unparse(value.right)}"
-    return f"{target}.copy_({ast.unparse(value)})"
+    return written_into(code, target)
+
+
+def written_into(code: str, name: str) -> str:
+    """Return a statement that gives a name a new tensor as one that writes into the old one.
+
+    >>> written_into("x = x.clamp(0, 1)", "x"), written_into("x = torch.clamp(x, 0)", "x")
+    ('x.clamp_(0, 1)', 'x.copy_(torch.clamp(x, 0))')
+    """
+    value = getattr(parsed(code), "value", None)
+    if not isinstance(value, ast.expr):
+        return ""
+    method = value.func if isinstance(value, ast.Call) else None
+    is_method = isinstance(method, ast.Attribute) and ast.unparse(method.value) == name
+    if isinstance(method, ast.Attribute) and is_method and method.attr in _IN_PLACE:
+        arguments = ast.unparse(value).removeprefix(f"{name}.{method.attr}")
+        return f"{name}.{method.attr}_{arguments}"
+    return f"{name}.copy_({ast.unparse(value)})"
 
 
 def called_on(code: str, methods: Collection[str]) -> str:

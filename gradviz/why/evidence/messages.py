@@ -8,6 +8,7 @@ own: the text is searched for anywhere in a message. Knows no torch.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from gradviz.graph.facts import code_of
@@ -142,14 +143,25 @@ def repair(cut: Cut, graph: Graph) -> str:
 
 def _joined(call: Call, graph: Graph) -> str:
     """Say how the tensors of a list are joined whose numbers a call copied; "" of another call."""
-    shapes = {graph.tensor[i].shape for i in call.inputs}
-    if not shapes <= {(), (1,)} or len(shapes) != 1:
-        return ""
-    copied = list_copied(code_of(call), holds_many=len(call.inputs) > 1)
-    if copied is None:
+    return joined_instead(code_of(call), [graph.tensor[i].shape for i in call.inputs])
+
+
+def joined_instead(code: str, shapes: Collection[tuple[int, ...] | None]) -> str:
+    """Say how the tensors of a list are joined, in the place of a call that copies their numbers.
+
+    Args:
+        code: of the statement.
+        shapes: of the tensors whose numbers it copies.
+
+    Returns:
+        The sentence; "" where the tensors are no single numbers of one shape, or the code copies no
+        list.
+    """
+    copied = list_copied(code, holds_many=len(shapes) > 1)
+    if copied is None or {*shapes} not in ({()}, {(1,)}):
         return ""
     return say(
-        "mend.join_stacked" if shapes == {()} else "mend.join_catenated",
+        "mend.join_stacked" if {*shapes} == {()} else "mend.join_catenated",
         call=Code(copied.call),
         parts=Code(copied.parts),
     )

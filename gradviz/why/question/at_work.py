@@ -12,7 +12,7 @@ from gradviz.watch.identity import parameters
 from gradviz.watch.recorded import Recorded
 from gradviz.why.code.reading import NOT_COMPUTING
 from gradviz.why.evidence.older import cut_off_before, leaves_behind
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.question.subjects import held_by
 
 
 def models_at_work(
@@ -42,7 +42,7 @@ def outermost_modules(names: Mapping[str, Any]) -> dict[str, Any]:
     modules = {}
     for name, value in names.items():
         is_module = issubclass(type(value), torch.nn.Module) and not name.startswith("_")
-        if is_module and parameters_of(value):
+        if is_module and parameters(value):
             modules[name] = value
     part_ids = {id(part) for m in modules.values() for part in m.modules() if part is not m}
     name_of = {id(module): name for name, module in modules.items() if id(module) not in part_ids}
@@ -76,9 +76,7 @@ def _without_bystanders(
     used = {
         name: model
         for name, model in models.items()
-        if any(
-            id(p) in held or _is_computed_with(facts, recording, p) for p in parameters_of(model)
-        )
+        if any(id(p) in held or _is_computed_with(facts, recording, p) for p in parameters(model))
     }
     return used or models
 

@@ -76,7 +76,7 @@ class Subjects:
         self.asked_tensors = list(self.tensors.values())
         self.known_optimizers = of_kind(known.values(), torch.optim.Optimizer)
         modules = of_kind(known.values(), torch.nn.Module)
-        self.known_modules = [m for m in modules if parameters_of(m)]
+        self.known_modules = [m for m in modules if parameters(m)]
         asked = [*self.modules, *of_kind([model], torch.nn.Module)]
         self.name_parameters(asked, self.known_modules)
         self.losses = self.likely_losses(recording)
@@ -271,7 +271,7 @@ class Subjects:
             return True
         if not given.isdisjoint(self.cut_off_before):
             return True
-        own = [parameters_of(module) for module in self.known_modules]
+        own = [parameters(module) for module in self.known_modules]
         every = [p for row in own if not given.isdisjoint(map(id, row)) for p in row]
         return any(recording.find(p) is not None for p in every)
 
@@ -467,20 +467,15 @@ def apart(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def parameters_of(module: Any) -> list[Any]:
-    """Return the parameters of a module; none of one that is half built."""
-    return [*parameters(module)]
-
-
 def _has_buffers_alone(module: Any) -> bool:
     """Say whether a module has buffers and no parameters."""
     buffers = [*module.buffers()]
-    return bool(buffers) and not [*parameters(module)]
+    return bool(buffers) and not parameters(module)
 
 
 def is_whole(value: Any) -> bool:
     """Say whether it is a module with parameters, and not half built."""
-    return issubclass(type(value), torch.nn.Module) and bool(parameters_of(value))
+    return issubclass(type(value), torch.nn.Module) and bool(parameters(value))
 
 
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:

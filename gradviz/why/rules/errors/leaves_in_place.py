@@ -186,8 +186,7 @@ def _is_of_gradients(failure: Failure) -> bool:
     """Say whether what is written was computed from a gradient of ``autograd.grad``; the average of
     another model's parameters is not."""
     behind = failure.facts.ancestors([t.id for t in failure.inputs])
-    runs = (b for b in failure.graph.backwards if b.kind == "grad")
-    return any(not behind.isdisjoint(failure.graph.call[b.call_id].outputs) for b in runs)
+    return not failure.facts.derived.isdisjoint(behind)
 
 
 def _loop_at(failure: Failure, line: FailedLine, loop: Any) -> str:

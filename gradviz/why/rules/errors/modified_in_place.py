@@ -30,7 +30,7 @@ from gradviz.why.evidence.messages import (
     Versions,
     versions,
 )
-from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached
+from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached, where_set
 from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
 from gradviz.why.rules.errors.second_backward import (
@@ -376,9 +376,7 @@ def kept_by_module(failure: Failure, state: Tensor) -> OverStep | None:
             "value": several(names),
             "place": failure.words.where(place),
             "code": failure.code(place, LINE),
-            "kept": Code(
-                _where_set(failure, names[0], f"{', '.join(names)} = {', '.join(values)}")
-            ),
+            "kept": where_set(failure, names, f"{', '.join(names)} = {', '.join(values)}"),
         }
         return OverStep(place, words)
     return None
@@ -397,20 +395,6 @@ def _detached_in_module(failure: Failure, maker: Call, name: str) -> str:
         if code:
             return code.replace(f"{owner}{attribute}", name)
     return each_of(name) if len(maker.outputs) > 1 else f"{name}.detach()"
-
-
-def _where_set(failure: Failure, name: str, statement: str) -> str:
-    """Return a statement for where an attribute is not None, if the program sets it to None
-    somewhere: as the first iteration has it."""
-    attribute = name.rpartition(".")[2]
-    nodes = failure.statements.nodes(ast.Assign) if failure.statements is not None else ()
-    is_none = any(
-        isinstance(node.value, ast.Constant)
-        and node.value.value is None
-        and any(getattr(target, "attr", "") == attribute for target in node.targets)
-        for _, node in nodes
-    )
-    return f"if {name} is not None: {statement}" if is_none else statement
 
 
 def _runs_once(failure: Failure, maker: Call) -> bool:

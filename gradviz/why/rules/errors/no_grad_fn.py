@@ -21,7 +21,6 @@ from gradviz.graph.training import line_of
 from gradviz.names.frames import (
     frames,
     keepers,
-    list_copied,
     names_in,
     place_at,
     place_of_keeper,
@@ -33,6 +32,7 @@ from gradviz.why.evidence.fixes import fix_alone, fix_on_the_way, fixes_of_refus
 from gradviz.why.evidence.messages import (
     asks_for_graph,
     is_wrapped_result,
+    joined_instead,
     usual_repair,
 )
 from gradviz.why.rules.errors.failure import Failure, call_at
@@ -395,15 +395,7 @@ def _joined_there(failure: Failure, cut: Cut) -> str:
     cuts = failure.graph.cuts
     inside = [c for c in cuts if line_of(call[c.call_id]) == line_of(here)]
     read = {c.input_id: tensor[c.input_id] for c in inside if c.reason is cut.reason}
-    copied = list_copied(whole_code(here), holds_many=len(read) > 1)
-    shapes = {t.shape for t in read.values()}
-    if copied is None or shapes not in ({()}, {(1,)}):
-        return ""
-    return say(
-        "mend.join_stacked" if shapes == {()} else "mend.join_catenated",
-        call=Code(copied.call),
-        parts=Code(copied.parts),
-    )
+    return joined_instead(whole_code(here), [t.shape for t in read.values()])
 
 
 def entries_of_values(failure: Failure) -> list[tuple[int, int]]:

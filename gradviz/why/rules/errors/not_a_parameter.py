@@ -13,7 +13,7 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Source, Tensor
 from gradviz.names.frames import frames, place_at
 from gradviz.names.position import statement_of
-from gradviz.watch.identity import named_parameters, read
+from gradviz.watch.identity import named_parameters
 from gradviz.why.code.in_place import statement_binding
 from gradviz.why.evidence import messages
 from gradviz.why.evidence.handed_on import KEEPING
@@ -103,8 +103,7 @@ def _listed_parameters(failure: Failure, call: ast.Call) -> dict[str, Any]:
     module, word = line.value(called.value), ast.unparse(called.value)
     if not issubclass(type(module), torch.nn.Module):
         return {}
-    listed = read(lambda: dict(named_parameters(module))) or {}
-    return {f"{word}.{name}": parameter for name, parameter in listed.items()}
+    return {f"{word}.{name}": parameter for name, parameter in named_parameters(module)}
 
 
 def _of_module(

@@ -4,21 +4,16 @@ no torch."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradviz.graph.records import Call, Tensor
+from gradviz.graph.training import STEPS
 from gradviz.names.frames import frames, names_in, place_at
-from gradviz.why.code.rewritten import parsed
+from gradviz.why.code.rewritten import written_into
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code
-
-# methods that torch has in place, too, under the same name with an underscore
-_IN_PLACE = frozenset(
-    "abs add clamp clip div exp lerp mul neg relu renorm round sigmoid sub tanh".split()
-)
 
 
 class _Rebinding(NamedTuple):
@@ -71,8 +66,13 @@ def _rebindings(failure: Failure) -> Iterator[_Rebinding]:
 def _held(failure: Failure) -> set[int]:
     """Return what the known optimizers have, and what steps of others moved, by object id."""
     call, tensor = failure.graph.call, failure.graph.tensor
-    steps = (e for e in failure.facts.writes if call[e.call_id].bookkeeping)
+    steps = (e for e in failure.facts.writes if _is_step(call[e.call_id]))
     return {tensor[e.after_id].object_id for e in steps}.union(*failure.optimizers)
+
+
+def _is_step(call: Call) -> bool:
+    """Say whether a call is one by which an optimizer writes weights; ``nn.init`` has others."""
+    return call.bookkeeping and call.function.startswith(STEPS)
 
 
 def _ran_again(failure: Failure, first: Call) -> bool:
@@ -84,20 +84,3 @@ def _ran_again(failure: Failure, first: Call) -> bool:
             if any(frame[:2] == statement for frame in frames(call)[:1]):
                 return True
     return False
-
-
-def written_into(code: str, name: str) -> str:
-    """Return a statement that gives a name a new tensor as one that writes into the old one.
-
-    >>> written_into("x = x.clamp(0, 1)", "x"), written_into("x = torch.clamp(x, 0)", "x")
-    ('x.clamp_(0, 1)', 'x.copy_(torch.clamp(x, 0))')
-    """
-    value = getattr(parsed(code), "value", None)
-    if not isinstance(value, ast.expr):
-        return ""
-    method = value.func if isinstance(value, ast.Call) else None
-    is_method = isinstance(method, ast.Attribute) and ast.unparse(method.value) == name
-    if isinstance(method, ast.Attribute) and is_method and method.attr in _IN_PLACE:
-        arguments = ast.unparse(value).removeprefix(f"{name}.{method.attr}")
-        return f"{name}.{method.attr}_{arguments}"
-    return f"{name}.copy_({ast.unparse(value)})"

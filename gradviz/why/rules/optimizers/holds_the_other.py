@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
+from gradviz.watch.identity import parameters
 from gradviz.why.code.reading import NOT_COMPUTING
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -35,7 +36,7 @@ def holds_the_other(case: Case, found: Explanation) -> Explanation | None:
         if not objects or objects not in stepped or gets or not _is_target(case, objects):
             continue
         trained = _trained_by_none(case)
-        of_known = {id(p) for module in case.known_modules for p in parameters_of(module)}
+        of_known = {id(p) for module in case.known_modules for p in parameters(module)}
         if trained is not None and not of_known.isdisjoint(held):
             return _told(case, optimizer, held, *trained)
     return None
@@ -63,7 +64,7 @@ def _trained_by_none(case: Case) -> tuple[str, list[Any]] | None:
     optimizer holds any of them."""
     found = []
     for module in case.known_modules:
-        own = {id(p): p for p in parameters_of(module)}
+        own = {id(p): p for p in parameters(module)}
         if any(_gets_gradient(case, p) for p in own.values()):
             found.append((module, own))
     if len(found) != 1:
@@ -84,7 +85,7 @@ def _told(
         for some in (trained, held.values())
     )
     names, others = titles
-    owners = (m for m in case.known_modules if held.keys() <= {id(p) for p in parameters_of(m)})
+    owners = (m for m in case.known_modules if held.keys() <= {id(p) for p in parameters(m)})
     other = next((case.called[id(m)] for m in owners if id(m) in case.called), "")
     return case.answer(
         Cause.NOT_MOVED,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Module, ModuleCall
+from gradviz.watch.identity import parameters
 from gradviz.watch.recorded import Recorded
-from gradviz.why.question.subjects import parameters_of
 from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _living(recording: Recorded) -> tuple[set[str], set[int]]:
     """Return the names of the outermost modules that are still there, and the objects of their
     parameters."""
     living = recording.modules()
-    states = (recording.find(p) for _, module in living for p in parameters_of(module))
+    states = (recording.find(p) for _, module in living for p in parameters(module))
     return {name for name, _ in living}, {s.object_id for s in states if s is not None}
 
 

@@ -4,12 +4,11 @@ where the optimizers and the models are gone, or are known to objects of the pro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Graph, Module
+from gradviz.graph.records import Graph, Module
 from gradviz.graph.training import Did
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
@@ -130,17 +129,8 @@ def _is_moved(case: Case, object_id: int) -> bool:
     if any(m.did is Did.STEPPED for m in moments):
         return True
     begun = min((m.call.id for m in moments if m.did is Did.ADDED), default=math.inf)
-    return any(call.id > begun for call in _writing(case, object_id))
-
-
-def _writing(case: Case, object_id: int) -> Iterator[Call]:
-    """Yield the calls of the program's own that wrote the numbers of a leaf."""
-    facts = case.facts
-    for event in facts.writes_by_object.get(object_id, ()):
-        call = case.graph.call[event.call_id]
-        is_own = not call.bookkeeping and call.id not in facts.backward_calls
-        if is_own and not event.alias and facts.writes_memory(event):
-            yield call
+    own = case.facts.own_writes(object_id)
+    return any(event.call_id > begun for event in own if not event.alias)
 
 
 def _states(case: Case, left: set[int]) -> list[int]:

@@ -14,7 +14,6 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import dotted
 from gradviz.watch.identity import parameters
-from gradviz.why.question.subjects import parameters_of
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
 
@@ -84,7 +83,7 @@ def bystanders(asked: Silent) -> list[Moved]:
     moved = {
         title
         for title, module in every.items()
-        if any(asked.object_of(p) in stepped for p in parameters_of(module))
+        if any(asked.object_of(p) in stepped for p in parameters(module))
     }
     found = [layer for layer, concerns in _moved(asked) if layer.calls and not concerns]
     return [layer for layer in found if layer.title not in moved]
@@ -130,13 +129,13 @@ def frozen_norms(asked: Silent) -> Iterator[tuple[str, str, torch.nn.Module, boo
     given = {id(t) for t in asked.tensors.values()}
     written = {c.into for c in copied(asked.facts)} if asked.bare else set[int | None]()
     for title, model in {**asked.named_modules, **asked.models}.items():
-        every = list(parameters(model))
+        every = parameters(model)
         for name, layer in model.named_modules():
             if not isinstance(layer, _NORMS) or layer.running_mean is None:
                 continue
             statistics = {id(layer.running_mean), id(layer.running_var)}
             is_asked = title in asked.models or not given.isdisjoint(statistics)
-            own = list(parameters(layer)) or every
+            own = parameters(layer) or every
             if _are_at_rest(asked, own, written) and (is_asked or asked.bare):
                 yield title, name, layer, is_asked
 

@@ -87,9 +87,7 @@ def _is_like_weight(asked: Silent, buffer: Buffer) -> bool:
 
 def _is_written(asked: Silent, buffer: Buffer) -> bool:
     """Say whether the program writes a buffer in a call of its own, and not only ``nn.init``."""
-    own = asked.object_of(buffer.tensor)
-    writes = asked.facts.writes_by_object.get(own, ()) if own is not None else ()
-    return any(not asked.graph.call[e.call_id].bookkeeping for e in writes)
+    return bool(asked.facts.own_writes(asked.object_of(buffer.tensor)))
 
 
 def _told(asked: Silent, found: list[Buffer], names: list[str]) -> Explanation:

@@ -20,8 +20,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.training import SETS_FLAG, line_of
 from gradviz.names.statements import code_of_function, source_of
-from gradviz.watch.identity import named_parameters, read
-from gradviz.why.question.subjects import parameters_of
+from gradviz.watch.identity import named_parameters, parameters, read
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.shown.explanation import Explanation
@@ -90,7 +89,7 @@ def _switches(title: str, module: torch.nn.Module, given: AbstractSet[int]) -> I
     for path, part in module.named_modules():
         own = list(vars(part).items())
         switches = [(a, value) for a, value in own if _is_switch(a, value, (FLAG,))]
-        mine = parameters_of(part) if switches else ()
+        mine = parameters(part) if switches else ()
         flags = {p.requires_grad for p in mine if not given or id(p) in given}
         for attribute, value in switches:
             if (not value) in flags:

@@ -16,6 +16,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, keepers, list_of, whole_code
+from gradviz.why.code.comparisons import bracketed
 from gradviz.why.code.rewritten import parsed
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.silent.silent import Silent
@@ -72,8 +73,7 @@ def _callable_on(value: Any) -> Code:
     """Return the code of an expression on which a method can be called."""
     if value is None:
         return Code("loss")
-    is_one = isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return Code(ast.unparse(value) if is_one else f"({ast.unparse(value)})")
+    return Code(bracketed(ast.unparse(value)))
 
 
 def one_after_another(asked: Silent, roots: Set[int]) -> int:

@@ -25,11 +25,11 @@ def overwritten(asked: Silent) -> Iterator[Explanation]:
     """Tell of nodes that ran after what they had saved was written and no version moved. The
     first one of each write."""
     leaves = asked.facts.leaf_at
-    told, order = set[int](), None
+    told, timeline = set[int](), None
     for node in asked.graph.nodes:
         for saved in (s for s in node.saved if s.state is SavedState.OVERWRITTEN):
-            order = order or Order(asked)
-            writes = order.wrong_writes(node, saved)
+            timeline = timeline or Timeline(asked)
+            writes = timeline.wrong_writes(node, saved)
             if not writes or writes[-1].call_id in told:
                 continue
             behind = asked.facts.reachable([node.id])
@@ -39,8 +39,9 @@ def overwritten(asked: Silent) -> Iterator[Explanation]:
                 yield wrong(asked, node, saved, writes[-1])
 
 
-class Order:
-    """What a recording has in order, each looked up once for all nodes.
+class Timeline:
+    """When nodes were made and ran, and what was written into which memory: looked up once for all
+    nodes.
 
     Args:
         asked: the question about it.
@@ -50,7 +51,7 @@ class Order:
         self.asked = asked
         events = [*enumerate(asked.graph.events)]
         self.made = {e.call_id: place for place, e in events if isinstance(e, Called)}
-        self.ran = {e.node_id: place for place, e in events if _sent_something(e)}
+        self.ran = {e.node_id: place for place, e in events if _is_run_with_gradient(e)}
         tensor, facts = asked.graph.tensor, asked.facts
         self.writes = grouped(
             (tensor[e.before_id].storage_id, (place, e))
@@ -68,7 +69,7 @@ class Order:
         return [e for place, e in found if made < place < ran and unnoticed(self.asked, e, saved)]
 
 
-def _sent_something(event: Event) -> TypeGuard[NodeRan]:
+def _is_run_with_gradient(event: Event) -> TypeGuard[NodeRan]:
     """Say whether an event is the run of a node at which something else than zeros arrived."""
     if not isinstance(event, NodeRan):
         return False

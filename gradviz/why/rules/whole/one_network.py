@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import torch
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.position import callee_of
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.watch.identity import parameters
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 
@@ -29,7 +30,7 @@ def one_network(case: Case, found: Explanation) -> Explanation | None:
     """Tell that what was to be a copy of a network is, or has a part that is, the network
     itself."""
     modules = named_modules(case)
-    own = {n: {id(p): p for p in parameters_of(m)} for n, m in modules.items()}
+    own = {n: {id(p): p for p in parameters(m)} for n, m in modules.items()}
     for one, other in pairs_of(case, modules):
         shared = own[one].keys() & own[other].keys()
         of_both = [own[one][i] for i in shared]
@@ -65,7 +66,7 @@ def named_modules(case: Case) -> dict[str, torch.nn.Module]:
     return modules | {n: m for n, m in case.titled.items() if id(m) not in known}
 
 
-def is_at_rest(case: Case, parameters: list[torch.Tensor]) -> bool:
+def is_at_rest(case: Case, parameters: Sequence[torch.Tensor]) -> bool:
     """Say whether some parameters are none of those that optimizers hold or steps moved, where
     others are: a second name for their network changes nothing. So it is of none at all."""
     held = held_by(case.known_optimizers)
@@ -102,7 +103,7 @@ def _end(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]:
+def copied_onto_itself(case: Case, parameters: Sequence[torch.Tensor]) -> list[Call]:
     """Return the calls that copied one of some parameters into its own memory."""
     if case.recording is None:
         return []
@@ -116,7 +117,7 @@ def copied_onto_itself(case: Case, parameters: list[torch.Tensor]) -> list[Call]
     ]
 
 
-def objects_of(case: Case, parameters: list[torch.Tensor]) -> set[int]:
+def objects_of(case: Case, parameters: Sequence[torch.Tensor]) -> set[int]:
     """Return the object ids of those of some parameters that the recording met."""
     states = map(case.recording.find, parameters) if case.recording is not None else ()
     return {t.object_id for t in states if t is not None}

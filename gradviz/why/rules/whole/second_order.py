@@ -38,7 +38,7 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is all zeros, where only functions with straight pieces
     stand on its way."""
     for second in (*_returned(case), *_filled(case)):
-        functions = straight_on(case, second.run, second.of) if second.state == "zero" else []
+        functions = _straight_on(case, second.run, second.of) if second.state == "zero" else []
         if functions:
             return _told(case, second, functions)
     return None
@@ -46,12 +46,12 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
 
 def none_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
-    words, before, asked = case.words, firsts(case), _differentiated(case)
+    words, asked = case.words, _differentiated(case)
     for second in _returned(case):
         if second.state != "none" or second.of_object not in asked:
             continue
         root = case.graph.call[second.run.call_id].inputs[0]
-        if not before.isdisjoint(case.facts.ancestors([root])):
+        if not case.facts.derived.isdisjoint(case.facts.ancestors([root])):
             return case.answer(
                 Cause.NOT_IN_LOSS,
                 "second_none",
@@ -92,15 +92,15 @@ def _returned(case: Case) -> Iterator[Second]:
             made = outputs.pop(0) if outputs and (whole or preview is not None) else None
             gradient = living.get(made) if made is not None else None
             state = _state(preview) if gradient is None else state_of(gradient)
-            if state == "unknown" and came_as_zeros(case, run, of):
+            if state == "unknown" and _came_as_zeros(case, run, of):
                 state = "zero"
             yield Second(run, of, case.graph.tensor[of].object_id, state, made)
 
 
-def came_as_zeros(case: Case, run: Backward, of: int) -> bool:
+def _came_as_zeros(case: Case, run: Backward, of: int) -> bool:
     """Say whether all that a run sent to a tensor is known to have been zeros."""
     ran = {event.node_id: event for event in case.facts.nodes_of_run.get(run.run, ())}
-    end, norms = node_of(case, of), list[float]()
+    end, norms = _node_of(case, of), list[float]()
     for edge in case.facts.edges_into.get(-1 if end is None else end, ()):
         event = ran.get(edge.node_id)
         if event is None or event.sent[edge.next_index] is None:
@@ -146,12 +146,6 @@ def _waited_for(case: Case) -> set[int]:
     return looked | ({id(t) for _, t in case.tensors.values()} if case.in_particular else set())
 
 
-def firsts(case: Case) -> set[int]:
-    """Return the states that calls of autograd.grad returned."""
-    runs = (b for b in case.graph.backwards if b.kind == "grad")
-    return {i for run in runs for i in case.graph.call[run.call_id].outputs}
-
-
 def _differentiated(case: Case) -> set[int]:
     """Return the objects for which autograd.grad was asked for gradients, and gave some."""
     runs = (b for b in case.graph.backwards if b.kind == "grad")
@@ -159,17 +153,17 @@ def _differentiated(case: Case) -> set[int]:
     return {case.graph.tensor[i].object_id for i, preview in pairs if preview is not None}
 
 
-def straight_on(case: Case, run: Backward, of: int) -> list[str]:
+def _straight_on(case: Case, run: Backward, of: int) -> list[str]:
     """Return the functions with straight pieces whose derivative was differentiated on the way to
     a tensor; none where that of another function stands there too."""
-    facts, end = case.facts, node_of(case, of)
+    facts, end = case.facts, _node_of(case, of)
     on_the_way = facts.reachable(run.roots) & facts.above({end}) if end is not None else ()
     names = (case.graph.node[i].name for i in on_the_way)
     functions = {STRAIGHT.get(n.partition(AGAIN)[0], "") for n in names if AGAIN in n}
     return [] if "" in functions else sorted(functions)
 
 
-def node_of(case: Case, of: int) -> int | None:
+def _node_of(case: Case, of: int) -> int | None:
     """Return the node at which the gradient of a tensor arrives."""
     state = case.graph.tensor[of]
     edge = state.gradient_edge

@@ -15,7 +15,7 @@ from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
 from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.evidence.paths import Asked
-from gradviz.why.question.subjects import held_by, parameters_of
+from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.gradients.kept_off import kept_and_trained
 from gradviz.why.rules.many import IN_TURN, Told
@@ -234,7 +234,7 @@ def is_target(case: Losses, target: str, trained: str, told: Told) -> bool:
 
 def ids_of(case: Losses, module: torch.nn.Module) -> list[int]:
     """Return the parameters of a module in the graph."""
-    found = (case.ids.get(id(p)) for p in parameters_of(module))
+    found = (case.ids.get(id(p)) for p in parameters(module))
     return [i for i in found if i is not None]
 
 

@@ -10,8 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import source_of, where_made, where_used
-from gradviz.watch.identity import named_parameters
-from gradviz.why.question.subjects import parameters_of
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 
@@ -154,7 +153,7 @@ def _present(places: Iterable[Source | None]) -> list[Source]:
 
 
 def _parameters(uncalled: Uncalled) -> list[Any]:
-    return parameters_of(getattr(uncalled.owner, uncalled.name))
+    return parameters(getattr(uncalled.owner, uncalled.name))
 
 
 def _uncalled(case: Case) -> Iterator[Uncalled]:
@@ -164,7 +163,7 @@ def _uncalled(case: Case) -> Iterator[Uncalled]:
         for name, part in owner.named_children():
             inner = f"{path}.{name}" if path else name
             ran = any(t == title and f"{p}.".startswith(f"{inner}.") for t, p in called)
-            if not ran and parameters_of(part):
+            if not ran and parameters(part):
                 owner_path = f"{title}.{path}" if path else title
                 yield Uncalled(f"{title}.{inner}", owner, owner_path, name)
 
