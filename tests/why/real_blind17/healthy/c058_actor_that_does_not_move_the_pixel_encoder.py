@@ -91,7 +91,6 @@ for step in range(350):
     critic_loss.backward()
     critic_optimizer.step()
 
-    # detach encoder, so we don't update it with the actor loss
     _, pi, log_pi = actor(obs, detach_encoder=True)
     actor_Q1, actor_Q2 = critic(obs, pi, detach_encoder=True)
     actor_loss = (0.002 * log_pi - torch.min(actor_Q1, actor_Q2)).mean()

@@ -10,7 +10,6 @@ torch.manual_seed(0)
 class ContentLoss(nn.Module):
     def __init__(self, target, weight):
         super(ContentLoss, self).__init__()
-        # we 'detach' the target content from the tree used to dynamically compute the gradient
         self.target = target.detach() * weight
         self.weight = weight
         self.criterion = nn.MSELoss()
