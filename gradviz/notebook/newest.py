@@ -26,6 +26,7 @@ from gradviz.why.answering.bare import Bare, explain_bare
 from gradviz.why.answering.entry import explain_named
 from gradviz.why.code.reading import are_values, is_state, looks, value_of, with_parts
 from gradviz.why.evidence.messages import cause_of, read_error
+from gradviz.why.question.asked_in_vain import said_of, to_ask_about
 from gradviz.why.question.at_work import models_at_work
 from gradviz.why.question.failing import traced
 from gradviz.why.question.subjects import held_by, is_whole, names_of
@@ -201,11 +202,17 @@ class Notebook:
         given = asked if raised is None else [one for one in asked if one[1] is not None]
         if not given:
             return self._beside_nothing(self.why(), asked)
-        parts, subjects = [part for part, _ in given], tuple(value for _, value in given)
-        known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
-        if len(given) == len(asked):
-            return explain_named(subjects, known, None, recording, ended=raised)
-        return self._beside_nothing(explain_named(subjects, known, raised, recording), asked)
+        with torch_private.unobserved():
+            left, in_vain = _sorted_out(given)
+        if not left:
+            told = self.why()
+        else:
+            parts, subjects = [part for part, _ in left], tuple(value for _, value in left)
+            known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
+            error, ended = (None, raised) if len(given) == len(asked) else (raised, None)
+            told = explain_named(subjects, known, error, recording, ended=ended)
+        told = told._replace(before=said_of(in_vain)) if in_vain else told
+        return told if len(given) == len(asked) else self._beside_nothing(told, asked)
 
     @staticmethod
     def _beside_nothing(told: Explanation, asked: list[tuple[ast.expr, Any]]) -> Explanation:
@@ -424,6 +431,21 @@ def _expressions(words: str) -> list[ast.expr]:
             return [part for c in calls if isinstance(c, ast.Call) for part in c.args]
     wanted = say("magic.wanted")
     raise GradvizError(say("magic.no_expressions", words=repr(words), wanted=wanted))
+
+
+def _sorted_out(
+    asked: list[tuple[ast.expr, Any]],
+) -> tuple[list[tuple[ast.expr, Any]], list[tuple[str, Any]]]:
+    """Return the expressions with what can be asked about of their values, and, as they are
+    written, those of which nothing can be. A mere literal is left to be refused."""
+    left, in_vain = [], []
+    for part, value in asked:
+        subject = to_ask_about(value)
+        if subject is not None or isinstance(part, ast.Constant):
+            left.append((part, value if subject is None else subject))
+        else:
+            in_vain.append((ast.unparse(part), value))
+    return left, in_vain
 
 
 def _trainable(names: dict[str, Any]) -> Iterator[tuple[str, bool, torch.Tensor]]:

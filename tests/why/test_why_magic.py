@@ -399,7 +399,7 @@ def test_what_has_no_value_as_the_line_that_makes_it_raised(shell: InteractiveSh
     with capture_output() as captured:
         shell.run_cell("net(torch.ones(1, 2)).sum().backward()")
         shell.run_cell("%gradviz why other")
-    assert "given None" in captured.stdout + captured.stderr
+    assert captured.outputs[-1].data["text/plain"].startswith("other is None.\n")
 
 
 @pytest.mark.parametrize(
@@ -423,6 +423,53 @@ def test_a_bad_name_is_told(shell: InteractiveShell, words: str, said: str) -> N
     assert said in text
     assert "expected" in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("net total", "total is of type float: numbers have no gradients."),
+        ("total, net, steps", "total and steps are of type"),
+        ("total net count", "total is of type float: numbers have no gradients."),
+        ("net title", "title is of type str: text has no gradients."),
+        ("net array", "array is of type ndarray, of numpy"),
+        ("net rates", "rates is of type list: no tensor that learns, module or optimizer"),
+        ("net nn.Linear", "nn.Linear is a class: ask about an object of it."),
+        ("net nn.functional.relu", "nn.functional.relu is a function: ask about what it returns."),
+    ],
+)
+def test_what_has_no_gradient_is_said_before_the_answer_about_the_rest(
+    shell: InteractiveShell, words: str, said: str
+) -> None:
+    shown(shell, "import numpy\ntotal, title, rates, count = 0.5, 'run', [0.1, 0.2], 3")
+    shown(shell, "array, steps = numpy.ones(2), 2.0")
+    shown(shell, HEALTHY_CELL)
+    named = [word for word in words.replace(",", " ").split() if word == "net"]
+    (alone,) = shown(shell, f"%gradviz why {' '.join(named)}")
+    (told,) = shown(shell, f"%gradviz why {words}")
+    assert told.startswith(said)
+    assert told.endswith(alone)
+
+
+def test_where_nothing_is_left_to_ask_about_the_bare_answer_follows(
+    shell: InteractiveShell,
+) -> None:
+    shown(shell, "total = 0.5")
+    shown(shell, HEALTHY_CELL)
+    (bare,) = shown(shell, "%gradviz why")
+    (told,) = shown(shell, "%gradviz why total")
+    assert told == f"total is of type float: numbers have no gradients.\n{bare}"
+
+
+@pytest.mark.parametrize(
+    "words", ["both", "[net, total]", "(net, 'run')", "(p for p in [net, 0.5])", "{'net': net}"]
+)
+def test_a_collection_is_asked_about_its_tensors(shell: InteractiveShell, words: str) -> None:
+    shown(shell, "total = 0.5\nboth = {'net': net, 'rate': total, 'more': [1, 'run']}")
+    shown(shell, HEALTHY_CELL)
+    (alone,) = shown(shell, "%gradviz why net")
+    (told,) = shown(shell, f"%gradviz why {words}")
+    assert told == alone
 
 
 # --- the newest thing -----------------------------------------------------------------------------

@@ -64,6 +64,7 @@ class Explanation(NamedTuple):
         bars: sizes from the loss to the input, as a notebook draws them below the verdict.
         odd: short lines about what stands in the program beside that, and may not be meant.
         is_observed: whether such a line stands in the place of the verdict.
+        before: whole sentences about the question itself, above the verdict.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -88,6 +89,7 @@ class Explanation(NamedTuple):
     bars: tuple[Bar, ...] = ()
     odd: tuple[str, ...] = ()
     is_observed: bool = False
+    before: tuple[str, ...] = ()
 
     @property
     def form(self) -> str:
@@ -144,7 +146,8 @@ class Explanation(NamedTuple):
         else:
             more = [_shortened(f"  {visible(line, 500)}", WIDTH) for line in self.told_beside]
         room = ACCOUNT if is_account else LINES
-        return "\n".join([*first, *_fitted(more, rest, room - len(first))])
+        before = [line for text in self.before for line in _wrapped(text, "", 2)]
+        return "\n".join([*before, *first, *_fitted(more, rest, room - len(first))])
 
     def __repr__(self) -> str:
         return str(self)
@@ -185,7 +188,8 @@ class Explanation(NamedTuple):
         verdict = html.escape(visible(self.verdict, 600))
         bars = bars_html(self.verdict, self.bars)
         tag = HTML_TAG.format(html.escape(self.tag))
-        return f"<p><b>{verdict}</b> {tag}{more}</p>{bars}<table>{rows}</table>"
+        before = "".join(f"<p>{html.escape(visible(line, 500))}</p>" for line in self.before)
+        return f"{before}<p><b>{verdict}</b> {tag}{more}</p>{bars}<table>{rows}</table>"
 
     def save(
         self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
