@@ -10,12 +10,9 @@ torch.manual_seed(0)
 
 
 class Linear(nn.Module):
-    """LoRA around a frozen layer, active on the last tokens of each row only"""
-
     def __init__(self, base_layer, r=4, lora_alpha=8):
         super().__init__()
         self.base_layer = base_layer
-        self.base_layer.requires_grad_(False)
         self.lora_A = nn.Linear(base_layer.in_features, r, bias=False)
         self.lora_B = nn.Linear(r, base_layer.out_features, bias=False)
         nn.init.normal_(self.lora_B.weight, std=0.02)
@@ -28,7 +25,7 @@ class Linear(nn.Module):
         if alora_offsets is None:
             mask = torch.zeros((B, T), dtype=torch.bool)
         else:
-            offsets = torch.tensor([0 if o is None else min(int(o), T) for o in alora_offsets])
+            offsets = torch.tensor([o or 0 for o in alora_offsets])
             mask = torch.arange(T).unsqueeze(0) >= (T - offsets).unsqueeze(1)
         delta = self.lora_B(self.lora_A(x)) * self.scaling
         return result + delta * mask.unsqueeze(-1)
@@ -37,14 +34,12 @@ class Linear(nn.Module):
 class DecoderLayer(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.input_layernorm = nn.LayerNorm(dim)
         self.q_proj = Linear(nn.Linear(dim, dim, bias=False))
         self.k_proj = nn.Linear(dim, dim, bias=False)
         self.v_proj = Linear(nn.Linear(dim, dim, bias=False))
 
     def forward(self, hidden_states):
-        h = self.input_layernorm(hidden_states)
-        q, k, v = self.q_proj(h), self.k_proj(h), self.v_proj(h)
+        q, k, v = self.q_proj(hidden_states), self.k_proj(hidden_states), self.v_proj(hidden_states)
         return hidden_states + F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
@@ -91,11 +86,10 @@ class PeftModel(nn.Module):
         hook = partial(_alora_offsets_pre_forward_hook, alora_offsets=self.get_alora_offsets(input_ids))
         handles = [m.register_forward_pre_hook(hook, with_kwargs=True)
                    for m in self.base_model.modules() if isinstance(m, Linear)]
-        try:
-            return self.base_model(input_ids)
-        finally:
-            for handle in handles:
-                handle.remove()
+        logits = self.base_model(input_ids)
+        for handle in handles:
+            handle.remove()
+        return logits
 
 
 # %%
@@ -105,7 +99,6 @@ model.train()
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2, weight_decay=0.0)
 input_ids = torch.randint(10, 50, (4, 12))
 input_ids[:, 5:7] = torch.tensor([7, 8])
-before = {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}
 
 # %%
 losses = []

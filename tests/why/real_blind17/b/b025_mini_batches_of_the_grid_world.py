@@ -31,15 +31,6 @@ class DiscretePolicy(nn.Module):
         return self.forward(states).entropy().mean()
 
 
-class Value(nn.Module):
-    def __init__(self, dim_state, dim_hidden=32):
-        super(Value, self).__init__()
-        self.value = nn.Sequential(nn.Linear(dim_state, dim_hidden), nn.LeakyReLU(), nn.Linear(dim_hidden, 1))
-
-    def forward(self, x):
-        return self.value(x)
-
-
 def estimate_advantages(rewards, masks, values, gamma, tau):
     deltas = torch.zeros(rewards.size(0), 1)
     advantages = torch.zeros(rewards.size(0), 1)
@@ -92,7 +83,7 @@ class GridWorld:
 
 
 # %%
-env, policy_net, value_net = GridWorld(), DiscretePolicy(2, 4), Value(2)
+env, policy_net, value_net = GridWorld(), DiscretePolicy(2, 4), nn.Sequential(nn.Linear(2, 32), nn.LeakyReLU(), nn.Linear(32, 1))
 optimizer_p = optim.Adam(policy_net.parameters(), lr=3e-3)
 optimizer_v = optim.Adam(value_net.parameters(), lr=3e-3)
 
