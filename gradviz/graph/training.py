@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
 from itertools import groupby
@@ -44,12 +44,14 @@ class Moment(NamedTuple):
         call: which call did it; the last one of a step.
         run: which backward, where one added to it.
         onto: whether that added to what was there.
+        anew: whether a call that changed it gave it another tensor, not made of what was there.
     """
 
     did: Did
     call: Call
     run: int | None = None
     onto: bool = False
+    anew: bool = False
 
 
 class Training:
@@ -110,11 +112,29 @@ class Training:
             if did is Did.CLEARED or not call.bookkeeping:
                 yield leaf, Moment(did, call)
         elif call.function == "grad" and not event.alias:
-            yield after.object_id, Moment(Did.CLEARED if after.grad is None else Did.CHANGED, call)
+            yield after.object_id, self._set(after, call)
         elif before.grad is not None and self._is_step(call, after):
             yield after.object_id, Moment(Did.STEPPED, call)
         elif (own := self._leaf_behind_data(event)) is not None and self._is_step(call, own):
             yield own.object_id, Moment(Did.STEPPED, call)
+
+    def _set(self, after: Tensor, call: Call) -> Moment:
+        """Return what a statement such as ``w.grad = g`` did."""
+        if after.grad is None:
+            return Moment(Did.CLEARED, call)
+        return Moment(Did.CHANGED, call, anew=not self._is_of_own(after.object_id, call))
+
+    def _is_of_own(self, leaf: int, call: Call) -> bool:
+        """Say whether a call sets as the gradient of a leaf what was made of the one that is
+        there."""
+        given = call.inputs[-1]
+        maker = self.facts.maker.get(given)
+        if maker is None:
+            return self.owners.get(self.graph.tensor[given].object_id) == leaf
+        if not _is_computed(maker):
+            return False
+        readers = list(self._readers_of_gradient(leaf, maker, _is_computed))
+        return bool(readers) and not any(self._came_between(leaf, r, call) for r in readers)
 
     @cached_property
     def _owner_in_memory(self) -> dict[int | None, int]:
@@ -148,6 +168,20 @@ class Training:
         if after.storage_id not in {self.graph.tensor[e.after_id].storage_id for e in direct}:
             return False
         leaf = after.object_id
+        reader = next(self._readers_of_gradient(leaf, call), None)
+        return reader is not None and not self._came_between(leaf, reader, call)
+
+    def _readers_of_gradient(
+        self, leaf: int, call: Call, is_way: Callable[[Call], bool] = bool
+    ) -> Iterator[Call]:
+        """Yield the calls that read the gradient of a leaf, of those by which the inputs of a call
+        were made, and the call itself.
+
+        Args:
+            leaf: by object id.
+            call: the call.
+            is_way: whether what a call made is looked behind.
+        """
         todo, seen = deque((i, call) for i in call.inputs), set[int]()
         while todo and len(seen) < _CALLS_BACK:
             # the nearest first: a norm of all gradients has many
@@ -156,10 +190,10 @@ class Training:
                 continue
             seen.add(tensor_id)
             if self.owners.get(self.graph.tensor[tensor_id].object_id) == leaf:
-                return not self._came_between(leaf, reader, call)
+                yield reader
+                continue
             maker = self.facts.maker.get(tensor_id)
-            todo += ((i, maker) for i in maker.inputs) if maker is not None else ()
-        return False
+            todo += ((i, maker) for i in maker.inputs) if maker and is_way(maker) else ()
 
     def _came_between(self, leaf: int, reader: Call, write: Call) -> bool:
         """Say whether a backward brought a leaf another gradient after a call had read it, and
@@ -215,6 +249,22 @@ class Training:
         return found
 
     @cached_property
+    def given_used(self) -> dict[int, list[Given]]:
+        """What each step used of a leaf's gradient where a statement had set that and no backward
+        added to it since, in order, by object id."""
+        found = dict[int, list[Given]]()
+        for leaf, every in self.moments.items():
+            given: Call | None = None
+            for moment in every:
+                if moment.did is Did.CHANGED:
+                    given = moment.call if moment.anew else given
+                    continue
+                if moment.did is Did.STEPPED and given is not None:
+                    found.setdefault(leaf, []).append(Given(given, moment.call))
+                given = None
+        return found
+
+    @cached_property
     def step_using(self) -> dict[int | None, Call]:
         """The first step that used what a backward had sent to any leaf, by run."""
         found = dict[int | None, Call]()
@@ -240,7 +290,7 @@ class Training:
                     found = Pile(tuple(added), moment, before=before)
                 used, before = len(added), moment.call
             # what a step has used and is changed then may be meant to stay: a decay
-            elif moment.did is Did.CLEARED or used == len(added):
+            elif moment.did is Did.CLEARED or moment.anew or used == len(added):
                 added, used = [], 0
         return found
 
@@ -353,11 +403,28 @@ class Pile(NamedTuple):
     before: Call | None = None
 
 
+class Given(NamedTuple):
+    """What a statement set as a gradient, and a step used.
+
+    Attributes:
+        call: what set it: its inputs are the leaf and the tensor that was set.
+        step: that step's call.
+    """
+
+    call: Call
+    step: Call
+
+
 def _once_each(every: Sequence[Moment]) -> Iterator[Moment]:
     """Yield the last of each row of moments that are one: the calls of one step, of one line."""
     for _, same in groupby(every, lambda m: (m.did, line_of(m.call), m.run)):
         *_, last = same
         yield last
+
+
+def _is_computed(call: Call) -> bool:
+    """Say whether a call computed with its inputs: neither an optimizer's nor autograd.grad."""
+    return not call.bookkeeping and call.function != "grad"
 
 
 def _writes_zeros(call: Call) -> bool:

@@ -3,7 +3,7 @@ Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from gradviz.graph.facts import Facts, grouped
 from gradviz.graph.parameter_groups import name_of
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call, Cut, Source
-from gradviz.graph.training import Did, Moment, Training, line_of
+from gradviz.graph.training import Did, Given, Moment, Training, line_of
 from gradviz.names.written import arguments_written
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import LINEAR
@@ -96,9 +96,10 @@ class Steps:
             yield from self.sums(step)
         yield from self.left_unused()
         for step in self.steps:
-            moved = [u for u in step.used if self._may_have_moved(u)]
+            moved = [u for u in step.used if self._may_have_moved(u) and not self._is_given(u)]
             if moved:
                 yield self.moved(Step(step.call, moved))
+        yield from self.moved_as_given()
 
     def names(self, leaves: Iterable[int]) -> str:
         """Return one name for some leaves, or as few as they have."""
@@ -155,16 +156,83 @@ class Steps:
 
     def moved(self, step: Step) -> Remark:
         """Tell of a step what it moved, by the gradients of which losses."""
-        by_losses = grouped(((self._losses_of(u.added), len(u.added)), u.leaf) for u in step.used)
+        by_losses = grouped(
+            ((self._losses_of(u.added), len(u.added), self._changes_of(u)), u.leaf)
+            for u in step.used
+        )
         parts = [
-            say("account.by", names=self.names(leaves), losses=list(losses), n=n)
-            for (losses, n), leaves in by_losses.items()
+            say(
+                "account.by_changed",
+                names=self.names(leaves),
+                losses=list(losses),
+                n=n,
+                by=list(by),
+            )
+            if by
+            else say("account.by", names=self.names(leaves), losses=list(losses), n=n)
+            for (losses, n, by), leaves in by_losses.items()
         ]
         fields = {"step": self.step_name(step), "parts": parts}
         is_usual = step.leaves.isdisjoint(self.facts.of_modules)  # of plain tensors
         if is_usual or step.call.bookkeeping or self._is_of_an_optimizer(step.call):
             return Remark(Weight.ORDINARY, "moved", fields, (step.call,), step.leaves)
         return Remark(Weight.NOTABLE, "moved_by_hand", fields, (step.call,), step.leaves)
+
+    def _changes_of(self, used: Used) -> tuple[str, ...]:
+        """Return what the program itself did with a gradient before a step: clipping and dividing
+        by a scale or a number of backwards apart."""
+        is_sum = len(used.added) > 1
+        by_place = {_place(call): call for call in used.changed}
+        return tuple(
+            self.words.at(call)
+            for call in by_place.values()
+            if not self.is_clip(call)
+            and "unscale" not in call.function
+            and not (is_sum and call.function in SCALING)
+        )
+
+    def moved_as_given(self) -> Iterator[Remark]:
+        """Tell of each step what it moved by gradients that a statement of the program had set:
+        of the last step of each place."""
+        by_step = grouped((_place(g.step), (leaf, g)) for leaf, g in self.given)
+        for every in by_step.values():
+            last = {leaf: given for leaf, given in every if leaf not in self.still}
+            by_place = grouped((_place(given.call), leaf) for leaf, given in last.items())
+            parts = [self._by_given(last, leaves) for leaves in by_place.values()]
+            if parts:
+                call = every[-1][1].step
+                fields = {"step": self.words.at(call), "parts": parts}
+                yield Remark(Weight.ORDINARY, "moved", fields, (call,), frozenset(last))
+
+    def _by_given(self, last: Mapping[int, Given], leaves: Sequence[int]) -> str:
+        """Say which statement set the gradients by which some leaves were moved, and whose
+        gradients these are where they have the same tensors."""
+        names, call = self.names(leaves), last[leaves[-1]].call
+        tensor, owners = self.facts.graph.tensor, self.training.owners
+        shared = {leaf: owners.get(tensor[last[leaf].call.inputs[-1]].object_id) for leaf in leaves}
+        others = {*shared.values()}
+        are_shared = all(self._is_shared(last[leaf], other) for leaf, other in shared.items())
+        if not are_shared or others & {*leaves}:
+            return say("account.by_given", names=names, given=self.words.at(call))
+        others_named = self.names(other for other in others if other is not None)
+        return say("account.by_shared", names=names, others=others_named, given=self.words.at(call))
+
+    def _is_shared(self, given: Given, owner: int | None) -> bool:
+        """Say whether what was set as a gradient was that of another leaf, and stayed it."""
+        moments = self.training.moments.get(owner, ()) if owner is not None else ()
+        between = (m.call for m in moments if given.call.id < m.call.id < given.step.id)
+        return bool(moments) and not any(call.function == "grad" for call in between)
+
+    @cached_property
+    def given(self) -> list[tuple[int, Given]]:
+        """What steps used that a statement had set as a gradient, each with the leaf."""
+        every = self.training.given_used.items()
+        return [(leaf, given) for leaf, used in every for given in used]
+
+    def _is_given(self, used: Used) -> bool:
+        """Say whether what a step used of a leaf was set by a statement, and is no sum of
+        backwards."""
+        return any(used.leaf == leaf and used.step.id == g.step.id for leaf, g in self.given)
 
     def _may_have_moved(self, used: Used) -> bool:
         """Say whether nothing speaks against it that a step moved a leaf: a learning rate of 0, a
@@ -202,7 +270,7 @@ class Steps:
         several_of = grouped(
             ((len(u.added), *_places(u.added)), u)
             for u in step.used
-            if len(u.added) > 1 and len(_places(u.added)) == 1
+            if len(u.added) > 1 and len(_places(u.added)) == 1 and not self._is_given(u)
         )
         for every in several_of.values():
             added, leaves = every[0].added, [u.leaf for u in every]

@@ -46,12 +46,18 @@ class Many:
         gradients: what gave them.
         was_recorded: whether a recording saw what was asked about.
         aside: answers about leaves that are not counted, as what keeps these off is meant.
+        beside: names of leaves that are trained, and not counted, as no module has them.
     """
 
     def __init__(
-        self, told: Told, gradients: Gradients, was_recorded: bool, aside: Told | None = None
+        self,
+        told: Told,
+        gradients: Gradients,
+        was_recorded: bool,
+        aside: Told | None = None,
+        beside: Sequence[str] = (),
     ) -> None:
-        self.told, self.aside = told, aside or []
+        self.told, self.aside, self.beside = told, aside or [], list(beside)
         self.gradients = gradients
         self.was_recorded = was_recorded
         self.trains = _without_cancelled([(a, e) for a, e in told if e.cause is not Cause.FROZEN])
@@ -154,14 +160,24 @@ class Many:
             have = f"{len(trains) - cleared:,}"
             fields = {"have": have, "n": total, "cleared": cleared, "frozen": self.frozen}
             return say("entry.others_cleared", **fields)
+        return self._all_have(trains)
+
+    def _all_have(self, trains: Told) -> str:
+        """Say that all have their gradient, and of which that is exactly 0."""
         zeros = sum(e.form in RIGHT_ZEROS for _, e in trains)
-        n = len(trains)
+        others = [a for a, e in trains if a.grad == "zero" and e.form not in RIGHT_ZEROS]
+        total, n, turned = f"{len(trains):,}", len(trains), self._by_turns(trains)
+        if others and not turned:
+            fields = {"n": total, "count": n, "frozen": self.frozen, "others": zeros}
+            return say("entry.some_zeros", names=pattern([a.name for a in others]), **fields)
         if zeros:
             return say("entry.all_have_zeros", n=total, count=n, zeros=zeros, frozen=self.frozen)
-        return self._by_turns(trains) or say("entry.all_have", n=total, count=n, frozen=self.frozen)
+        return turned or say("entry.all_have", n=total, count=n, frozen=self.frozen)
 
     def _with_not_counted(self, what: str) -> str:
-        """Return the same, with how many are kept off that are not counted."""
+        """Return the same, with how many are kept off that are not counted, and which leaves."""
+        if self.beside:
+            what = say("entry.not_of_modules", what=what, names=self.beside)
         if not self.aside:
             return what
         cutters = dict.fromkeys(reason_of(cut) for _, e in self.aside for cut in e.cuts)

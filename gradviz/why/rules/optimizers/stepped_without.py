@@ -118,8 +118,9 @@ def _around(graph: Graph, module: Module) -> Module | None:
 
 
 def _gets_gradients(case: Case, object_id: int) -> bool:
-    """Say whether backwards brought a leaf gradients."""
-    return any(m.did is Did.ADDED for m in case.training.moments.get(object_id, ()))
+    """Say whether backwards brought a leaf gradients, or a statement set one that a step used."""
+    is_sent = any(m.did is Did.ADDED for m in case.training.moments.get(object_id, ()))
+    return is_sent or object_id in case.training.given_used
 
 
 def _is_moved(case: Case, object_id: int) -> bool:

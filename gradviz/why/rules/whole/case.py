@@ -172,7 +172,19 @@ class Case(Losses):
     @cached_property
     def many(self) -> Many:
         """The answers that are to be told."""
-        return Many(self.meant, self.gradients, self.recording is not None, self._kept_aside())
+        was_recorded = self.recording is not None
+        beside = self._in_no_module()
+        return Many(self.meant, self.gradients, was_recorded, self._kept_aside(), beside)
+
+    def _in_no_module(self) -> list[str]:
+        """Return the names of the leaves that the known optimizers hold and no known module has,
+        where the question names nothing and so counts those of modules."""
+        if self.in_particular or not self.modules:
+            return []
+        of_modules = {id(p) for m in self.known_modules for _, p in named_parameters(m)}
+        leaves = held_by(self.known_optimizers)
+        others = {i: p for i, p in leaves.items() if i not in of_modules | self.targets().keys()}
+        return [name for p in others.values() if p.requires_grad and (name := self.name(p, ""))]
 
     def _kept_aside(self) -> Told:
         """Return the answers about leaves that are not told, as cuts keep these off on purpose."""
