@@ -159,12 +159,13 @@ class Statements:
 
     def methods_beside(self, name: str) -> set[tuple[str, int]]:
         """Return file and first line of the functions of this name that ran, and of all methods of
-        the classes that have one of this name."""
+        the classes that have one of this name, or come from an ``Optimizer``."""
         classes = ((file, node) for file, node in self.nodes(ast.ClassDef))
         methods = [
             (display_name(file.filename), first_line(method))
             for file, node in classes
             if any(isinstance(m, ast.FunctionDef) and m.name == name for m in node.body)
+            or any(ast.unparse(base).endswith("Optimizer") for base in node.bases)
             for method in node.body
             if isinstance(method, ast.FunctionDef)
         ]

@@ -2205,3 +2205,216 @@ def test_two_that_are_the_targets_of_each_other_learn_from_each_other() -> None:
     both, one = (program.replace("PARTS", parts) for parts in ("to_a + to_b", "to_b"))
     assert "towards the prediction" not in one_line(asked(both))
     assert "towards the prediction" in one_line(asked(one))
+
+
+# --- the cut that alone is one --------------------------------------------------------------------
+
+SAMPLED = """
+coarse, fine = nn.Linear(1, 8), nn.Linear(8, 3)
+opt = torch.optim.Adam([*coarse.parameters(), *fine.parameters()], lr=5e-3)
+for _ in range(4):
+    w = coarse(torch.rand(16, 1)).sigmoid()
+    cdf = w.cumsum(-1)
+    inds = torch.searchsorted(cdf.contiguous(), torch.rand(16, 8)).clamp(max=7)
+    z = {z}
+    img_loss = (fine(z) - 1).pow(2).mean()
+    loss = img_loss + (w - 0.3).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("subjects", [("coarse", "img_loss"), ("z",)])
+def test_a_cut_that_another_one_stands_behind_is_not_told(subjects: tuple[str, ...]) -> None:
+    beside = asked(SAMPLED.format(z="(cdf.gather(1, inds) + w).detach()"), *subjects)
+    assert [cut.reason.name for cut in beside.cuts] == ["DETACH"]
+    program = SAMPLED.format(z="cdf.gather(1, inds) + w")  # with detach left out it comes
+    program = program.replace("backward()", "backward(retain_graph=True)").replace("opt.step()", "")
+    names: dict[str, Any] = {}
+    exec(HEAD + program, names)
+    weight = names["coarse"].weight
+    assert torch.autograd.grad(names["z"].sum(), weight, allow_unused=True)[0] is not None
+
+
+@pytest.mark.parametrize("z", ["inds.float()", "inds.float().detach()"])
+def test_a_cut_without_which_nothing_comes_is_told(z: str) -> None:
+    told = asked(SAMPLED.format(z=z), "coarse", "img_loss")
+    assert "NOT_DIFFERENTIABLE" in {cut.reason.name for cut in told.cuts}
+
+
+# --- what a recording that is cut short does not know ---------------------------------------------
+
+CLIENTS = """
+class Client:
+    def __init__(self):
+        self.x = torch.randn(32, 4).abs()
+        self.y = (self.x[:, 0] > 0.7).long()
+
+    def update(self, server):
+        model = copy.deepcopy(server)
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for index in torch.randperm(32).split(8):
+            F.cross_entropy(model(self.x[index]), self.y[index]).backward()
+            opt.step()
+            opt.zero_grad()
+        return model.state_dict()
+
+clients, server, found = [Client() for _ in range(3)], nn.Linear(4, 2), []
+for _ in range(12):
+    states = [c.update(server) for c in clients]
+    server.load_state_dict({k: torch.stack([s[k] for s in states]).mean(0) for k in states[0]})
+    with torch.no_grad():
+        found.append(server(torch.randn(9, 4)).argmax(1).float().mean().item())
+"""
+
+
+@pytest.mark.parametrize("max_events", [700, 1500, 100_000])
+def test_what_was_made_in_the_part_that_was_dropped_is_no_value_that_left_torch(
+    max_events: int,
+) -> None:
+    told = asked(CLIENTS, "server", max_events=max_events)
+    assert told.cause != "rebuilt_from_value"
+
+
+UNUSED = """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(40):
+    side_loss = net(torch.randn(3, 2)).abs().mean()
+    loss = net(torch.randn(3, 2)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_result_is_said_to_go_into_no_loss_only_where_all_is_known() -> None:
+    assert "goes into no loss" in one_line(asked(UNUSED))
+    assert "goes into no loss" not in one_line(asked(UNUSED, max_events=200))
+
+
+# --- sentences about healthy programs -------------------------------------------------------------
+
+SCALED = """
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    scale = torch.tensor({scale})
+    extra = net(torch.randn(3, 2)).mean()
+    weighed = {product}
+    loss = net(torch.randn(3, 2)).pow(2).mean() + weighed
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_the_factor_that_is_0_is_named_and_not_the_other() -> None:
+    told = one_line(asked(SCALED.format(scale="0.0", product="extra * scale.item()")))
+    assert "as scale.item() is 0 there" in told
+    told = one_line(asked(SCALED.format(scale="0.0", product="scale.item() * extra")))
+    assert "as scale.item() is 0 there" in told
+    assert "is 0 there" not in one_line(asked(SCALED.format(scale="0.0", product="extra * 0")))
+
+
+OPTIMIZER_OF_ONES_OWN = """
+class Ascent({base}):
+    def __init__(self, params):
+        self.params = list(params)
+        {init}
+
+    @torch.no_grad()
+    def first_step(self):
+        for p in self.params:
+            p.add_(p.grad * 0.05)
+
+net = nn.Linear(2, 1)
+ascent = Ascent(net.parameters())
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.randn(5, 2)
+    net(x).pow(2).mean().backward()
+    ascent.first_step()
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+    opt.zero_grad()
+"""
+
+
+def test_an_optimizer_is_no_hand() -> None:
+    own = {"base": "torch.optim.Optimizer", "init": "super().__init__(self.params, {})"}
+    told = one_line(asked(OPTIMIZER_OF_ONES_OWN.format(**own)))
+    assert "p.add_(p.grad * 0.05)" in told
+    assert "and no optimizer" not in told
+    by_hand = {"base": "object", "init": "pass"}
+    assert "and no optimizer" in one_line(asked(OPTIMIZER_OF_ONES_OWN.format(**by_hand)))
+
+
+FOLDS = """
+for fold in range(3):
+    net = nn.Linear(2, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range({steps}):
+        opt.zero_grad()
+        net(torch.randn(5, 2)).pow(2).mean().backward()
+        opt.step()
+"""
+
+
+def test_of_models_that_were_stepped_differently_often_both_numbers_are_told() -> None:
+    assert "moved each 4 to 8 times" in one_line(asked(FOLDS.format(steps="4 + 2 * fold")))
+    assert "moved each 4 times" in one_line(asked(FOLDS.format(steps="4")))
+
+
+CUBE = """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 3 * ctx.saved_tensors[0] ** 2
+
+{check}
+net = nn.Linear(2, 1)
+x = Cube.apply(torch.randn(4, 2, requires_grad=True))
+loss = (Cube.apply(net(x)) - 1).pow(2).mean()
+loss.backward()
+"""
+CHECK = (
+    "torch.autograd.gradcheck(Cube.apply, torch.ones(2, dtype=torch.double, requires_grad=True))"
+)
+
+
+def test_a_backward_that_the_program_compares_is_not_said_to_be_unchecked() -> None:
+    assert "was not checked. torch.autograd.gradcheck" not in one_line(
+        asked(CUBE.format(check=CHECK))
+    )
+    told = one_line(asked(CUBE.format(check="")))
+    assert told.count("was not checked. torch.autograd.gradcheck") == 1
+
+
+CARRIED = """
+cell, out = nn.GRUCell(2, 4), nn.Linear(4, 1)
+opt = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
+h = torch.zeros(3, 4)
+for step in range(5):
+    h = cell(torch.randn(3, 2), {h})
+    loss = out(h).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_detach_that_keeps_a_freed_graph_off_is_not_to_be_left_out_alone() -> None:
+    told = one_line(asked(CARRIED.format(h="h.detach()")))
+    assert "one backward on the sum of their losses" in told
+    with pytest.raises(RuntimeError, match="second time"):
+        exec(HEAD + CARRIED.format(h="h"), {})
+    of_one_pass = SAMPLED.format(z="(cdf.gather(1, inds) + w).detach()")
+    assert "If that is wanted: leave detach out there." in one_line(asked(of_one_pass))

@@ -337,7 +337,7 @@ class Forward:
             (given,), made = (self.graph.tensor[i] for i in call.inputs), call.outputs
             values = self.graph.tensor[made[0]].values if made else None
             is_zero = values in ("0", "-0") and given.values not in ("0", "-0", None)
-            factor = _other_factor(call)
+            factor = _other_factor(call, self.words.name(given.id))
             # a 0 that is written there is meant
             if not is_zero or not given.requires_grad or factor in ("0", "0.0"):
                 continue
@@ -512,9 +512,14 @@ def _cuts_rows(call: Call, before: tuple[int, ...], after: tuple[int, ...]) -> b
     return 0 in (before[1] % after[1], after[1] % before[1])
 
 
-def _other_factor(call: Call) -> str:
+def _other_factor(call: Call, name: str) -> str:
     """Return the number beside the tensor in a product, as it is written; "" where that is not
-    clear."""
+    clear.
+
+    Args:
+        call: of the product.
+        name: what the tensor is called.
+    """
     code = call.source.code if call.source is not None else ""
     try:
         tree = ast.parse((code or "").strip())
@@ -524,7 +529,10 @@ def _other_factor(call: Call) -> str:
     products = [n for n in products if isinstance(n.op, ast.Mult)]
     if len(products) != 1:
         return ""
-    return ast.unparse(products[0].left)
+    sides = [products[0].left, products[0].right]
+    literals = [ast.unparse(side) for side in sides if isinstance(side, ast.Constant)]
+    others = literals or [text for text in map(ast.unparse, sides) if text != name]
+    return others[0] if len(others) == 1 else ""
 
 
 def _moved_size(before: tuple[int, ...], after: tuple[int, ...]) -> int | None:

@@ -14,6 +14,7 @@ from gradviz.graph.training import Training, line_of
 from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.words.speech import say
 from gradviz.words.words import Words
 
 _STEPS = 3  # of a place, from which on it is a habit
@@ -105,9 +106,16 @@ def _models_of_loops(
             "n": words.times(len(rows)),
             "step": words.at(every[-1].step),
             "names": [words.name(facts.latest_state[i].id) for i in rows[-1]],
-            "times": words.times(len({u.run for u in every if u.leaf == rows[-1][0]})),
+            "times": _times_each(words, every, rows),
         }
         yield Remark(Weight.NOTABLE, "model_anew_in_loop", fields, (), objects, (made,))
+
+
+def _times_each(words: Words, every: Sequence[Use], rows: Sequence[Sequence[int]]) -> str:
+    """Say how often the steps of one place moved each of several models."""
+    counts = [len({use.run for use in every if use.leaf == row[0]}) for row in rows]
+    least, most = words.times(min(counts)), words.times(max(counts))
+    return say("account.from_to", least=least, most=most) if least != most else str(most)
 
 
 def _rows_apart(facts: Facts, uses: Sequence[Use]) -> list[list[int]]:

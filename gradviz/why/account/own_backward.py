@@ -31,6 +31,8 @@ _SCALING = (ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 # what may give a number of elements, or divide by it
 _COUNTING = {"numel", "size", "shape", "len", "nelement", "mean", "div", "reciprocal", "grad"}
 _COUNTING |= {"vjp", "n", "N", "count"}
+# what is said of a Function, and not of one of its calls
+_ONCE = ("gradient_unread", "own_backward")
 # what gives the same values
 _HANDS_ON = ("view_as", "view", "clone", "contiguous", "alias")
 
@@ -59,16 +61,28 @@ def own_backwards(facts: Facts, words: Words, statements: Statements) -> Iterato
         words: what tensors and calls are called.
         statements: the code that ran.
     """
-    told = set[str]()  # of a gradient that is never read once for each Function
+    told = set[str]()  # what is the same for all calls once for each Function
     for run in _last_runs(facts):
         for file, kind in _classes_of(run, statements):
             methods = {m.name: m for m in kind.body if isinstance(m, ast.FunctionDef)}
             forward, backward = (_with_helpers(methods, name) for name in ("forward", "backward"))
             if forward and backward:
                 remark = _told(facts, words, run, file, kind, forward, backward)
-                if remark.key != "gradient_unread" or kind.name not in told:
+                if remark.key == "own_backward" and _is_compared(kind.name, statements):
+                    continue
+                if remark.key not in _ONCE or kind.name not in told:
                     told.add(kind.name)
                     yield remark
+
+
+def _is_compared(name: str, statements: Statements) -> bool:
+    """Say whether the program itself compares a Function's backward with its forward."""
+    calls = (node for _, node in statements.nodes(ast.Call))
+    compared = (node for node in calls if callee_of(node.func) in ("gradcheck", "gradgradcheck"))
+    given = (part for node in compared for part in node.args[:1])
+    return any(
+        isinstance(part, ast.Name) and part.id == name for one in given for part in ast.walk(one)
+    )
 
 
 def _told(

@@ -49,8 +49,9 @@ class Values:
 
     def in_no_loss(self) -> Iterator[Remark]:
         """Tell of named results with a history that no backward comes to and that are in no loss by
-        their values either: what is called a loss first."""
-        if not self.graph.backwards:
+        their values either: what is called a loss first. Of a recording of which a part was dropped
+        that is not known."""
+        if not self.graph.backwards or not self.words.keeps_all:
             return
         met = self.facts.behind_losses
         behind, begun = self.facts.in_losses, self._last_iteration()

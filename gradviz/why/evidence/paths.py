@@ -345,8 +345,9 @@ class Paths:
         return WayBack(Sure.LIKELY, self.words.code(remade[0]), remade[0].outputs)
 
     def back_unseen(self, unmade: Sequence[Tensor]) -> WayBack | None:
-        """Return a tensor that no call returned and that went into the loss."""
-        if not unmade:
+        """Return a tensor that no call returned and that went into the loss; None where the call
+        that did may be of the part of the recording that was dropped."""
+        if not unmade or not self.words.keeps_all:
             return None
         what = say("path.no_origin", name=self.words.name(unmade[0].id))
         return WayBack(Sure.LIKELY, what, (unmade[0].id,))

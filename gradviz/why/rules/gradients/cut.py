@@ -3,7 +3,7 @@ torch."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause, Sure
@@ -37,7 +37,8 @@ def cut_behind(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     if gradients.maker(asked) is None:
         return None
-    cuts = gradients.flow.cuts_behind([t.id for t in gradients.states(asked)])
+    states = [t.id for t in gradients.states(asked)]
+    cuts = to_mend(gradients, gradients.flow.cuts_behind(states), states)
     return cut(gradients, asked, cuts, behind=True) if cuts else None
 
 
@@ -115,12 +116,18 @@ def severed_before(gradients: Gradients, asked: Asked) -> Explanation | None:
     return cut(gradients, asked, to_mend(gradients, cuts), behind=False) if cuts else None
 
 
-def to_mend(gradients: Gradients, cuts: list[Cut]) -> list[Cut]:
+def to_mend(gradients: Gradients, cuts: list[Cut], ends: Sequence[int] = ()) -> list[Cut]:
     """Return those of some cuts of which each is enough to mend, those of choices last: whole
-    numbers and samples are meant to have no gradient. All where none is enough."""
+    numbers and samples are meant to have no gradient. All where none is enough.
+
+    Args:
+        gradients: of the question.
+        cuts: the cuts.
+        ends: the states on the way to which they stand; left out, the losses.
+    """
     if len({_mended_with(gradients, c) for c in cuts}) < 2:
         return cuts
-    facts, losses = gradients.facts, gradients.flow.losses
+    facts, losses = gradients.facts, ends or gradients.flow.losses
     alike = grouped((_mended_with(gradients, c), c) for c in cuts)
     enough = {
         key

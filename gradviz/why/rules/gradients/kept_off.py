@@ -6,7 +6,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.why.evidence.paths import Asked
-from gradviz.why.rules.gradients.cut import cutter, mend_of
+from gradviz.why.rules.gradients.cut import cutter, mend_of, to_mend
 from gradviz.why.rules.gradients.frozen_or_never_tracked import first_reading, switched_off
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
@@ -28,7 +28,7 @@ def untrained_by_others(gradients: Gradients, asked: Asked) -> bool:
 
 def kept_from_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that cuts stand between this loss and it, and another loss trains it."""
-    cuts = gradients.flow.separating(asked.tensor_id)
+    cuts = to_mend(gradients, gradients.flow.separating(asked.tensor_id))
     runs = gradients.other_runs(asked)
     if not cuts:
         return None

@@ -73,7 +73,23 @@ def _mend(case: Case, cuts: list[Cut]) -> str:
     given = [_given_to_data(case, cut) for cut in cuts]
     if all(given):
         return say("losses.data_given", mends=list(dict.fromkeys(given)))
-    return say("losses.leave_out", cutters=list(dict.fromkeys(_cutter(case, c) for c in cuts)))
+    cutters = list(dict.fromkeys(_cutter(case, c) for c in cuts))
+    if any(_is_carried(case, cut) for cut in cuts):
+        return say("losses.carried", cutters=cutters)
+    return say("losses.leave_out", cutters=cutters)
+
+
+def _is_carried(case: Case, cut: Cut) -> bool:
+    """Say whether a backward that ran before a cut went through what its value was made of: then
+    that graph is freed."""
+    edge = case.graph.tensor[cut.input_id].gradient_edge
+    earlier = {b.run for b in case.graph.backwards if b.call_id < cut.call_id}
+    if edge is None or not earlier:
+        return False
+    behind = case.facts.reachable([edge.node_id])
+    saving = (n for n in behind if n in case.graph.node and case.graph.node[n].saved)
+    runs_of_node = case.facts.runs_of_node
+    return any(ran.run in earlier for n in saving for _, ran in runs_of_node.get(n, ()))
 
 
 def _given_to_data(case: Case, cut: Cut) -> str:
