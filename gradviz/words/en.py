@@ -1744,6 +1744,31 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a result requires grad because of what it was computed from.",
         mend="{it} = {it}.detach() for a value without gradient; {it}.retain_grad() to keep its .grad.",
     ),
+    (Cause.REQUIRES_GRAD_NON_LEAF, "part_frozen"): Answer(
+        verdict="{part:begin} is a part of {whole}, and a parameter has one requires_grad for all of its elements.",
+        why="taking a part of it is an operation: what that gives is a result, and its flag cannot be switched.",
+        mend="mask the gradient, in the place of {code}: {mask} = torch.ones_like({whole}), {masked} = 0, and {whole}.register_hook(lambda grad, {mask}={mask}: grad * {mask}). Without weight decay, these elements stay as they are.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_LEAF, "on"): Answer(
+        verdict="{name:begin} is a result that requires grad already, and only a leaf's requires_grad can be switched.",
+        why="a result requires grad because of what it was computed from.",
+        mend="{anew} in the place of {code}: it switches a leaf on, and leaves a result as it is.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_LEAF, "on_read"): Answer(
+        verdict="{name:begin} is a result that requires grad already, and only a leaf's requires_grad can be switched.",
+        why="a result requires grad because of what it was computed from, and keeps no .grad unless it is told to.",
+        mend="{anew} in the place of {code}, and below it {kept}: so {name}.grad is there for a result, too.",
+    ),
+    (Cause.REQUIRES_GRAD_NON_LEAF, "on_asked"): Answer(
+        verdict="{name:begin} is a result that requires grad already, and only a leaf's requires_grad can be switched.",
+        why="a result requires grad because of what it was computed from, and keeps no .grad.",
+        mend="{anew} in the place of {code}, and {asked} in the place of {instead:list}: that gives the derivative of a result, too, with its history.",
+    ),
+    (Cause.DETACH_VIEW_IN_PLACE, "loop"): Answer(
+        verdict="{name:begin} is {view}, and a view cannot be detached in place.",
+        why="detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
+        mend="{anew} in the place of {code}: new tensors, and the view stays as it is.",
+    ),
     (Cause.DETACH_VIEW_IN_PLACE, "raised"): Answer(
         verdict="{name:begin} is {view}, and a view cannot be detached in place.",
         why="detach_() would cut the view off while it shares its memory with a tensor that stays in the graph.",
@@ -2059,6 +2084,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MODIFIED_IN_PLACE, "rebound_leaf"): Answer(
         verdict="{code} gives the name {name} to a result: the optimizer still moves the leaf that had it, and each iteration goes on from the graph of the one before.",
         mend="under torch.no_grad(), write into it, in the place of that: {update}.",
+    ),
+    (Cause.MODIFIED_IN_PLACE, "stepped_let_in"): Answer(
+        verdict="{values:few} {values:goes|go} with {values:its|their} history into losses that are to train others, and {writer} has changed {name} behind {values:it|them}.",
+        why="{reasons:sentences}",
+        mend="{mends:sentences}",
     ),
     (Cause.MODIFIED_IN_PLACE, "stepped_carried"): Answer(
         verdict="{writer} changed {name}, and this loss still uses {value}, made with it before that step ({place}).",
@@ -2723,6 +2753,9 @@ IN_RAISED = {
     "none_before": "set it to None before the copy.",
     "value_alone": "If its value is to stay: {anew} in that line.",
     "detached_in": "{value}.detach() in {code}",
+    "backward_ends": "{edits:list}: the backward ends there.",
+    "step_below": "If these losses are to train that too: {step} below the last of their backwards.",
+    "own_call": "{value} in the place of {name} in {code}",
     "copy_of": "a clone() of {name}",
     "frozen_line": "{place} ({names:few})",
     "input_besides": "{name:begin} is cut off too, in {place}: {mend}",

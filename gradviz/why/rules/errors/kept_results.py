@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from gradviz.graph.findings import Cause
@@ -14,6 +15,7 @@ from gradviz.graph.records import (
     Frame,
     Tensor,
 )
+from gradviz.graph.training import line_of
 from gradviz.names.frames import (
     attribute_of,
     call_alone,
@@ -22,8 +24,10 @@ from gradviz.names.frames import (
     list_filled,
     list_of,
     names_in,
+    place_at,
     place_of_keeper,
     value_kept,
+    variables_of,
 )
 from gradviz.names.position import callee_of
 from gradviz.why.code.comparisons import bracketed
@@ -86,7 +90,7 @@ def kept_by(failure: Failure) -> Explanation | None:
     return failure.answer(
         failure.cause,
         "kept_on" if attribute else "kept_in" if is_single(tensor) else "kept_many",
-        calls=[place] if copies else [place, failure.call],
+        calls=[place] if copies else [place, *_ways_of(failure, tensor, kept)],
         tensors=[tensor],
         code=failure.code(place),
         attribute=attribute,
@@ -94,6 +98,33 @@ def kept_by(failure: Failure) -> Explanation | None:
         value=value_kept(frame, code),
         mends=_mends_of_copy(failure, frame, code) if copies else [],
     )
+
+
+def _ways_of(failure: Failure, tensor: Tensor, kept: tuple[Frame, int, str]) -> list[Call | None]:
+    """Return the statements that filled what a kept result was computed from, and those by which it
+    came to the call that raised."""
+    before = {line_of(one): one for one in _kept_before(failure, tensor, kept[2])}
+    return [*before.values(), *_handed_there(failure, kept[0])]
+
+
+def _handed_there(failure: Failure, keeper: Frame) -> list[Call | None]:
+    """Return the call that raised, and before it the statement beside the one that keeps by which a
+    helper that raised it was given what is kept."""
+    call = failure.call
+    depths = enumerate(frames(call)[1:] if call is not None else (), 1)
+    beside = [d for d, frame in depths if variables_of(frame) == variables_of(keeper)]
+    return [*([place_at(call, beside[0])] if call is not None and beside else []), call]
+
+
+def _kept_before(failure: Failure, tensor: Tensor, code: str) -> Iterator[Call]:
+    """Yield the statements that filled, with their history, the lists which the statement reads
+    that keeps a result: ``means.append(sum(losses) / len(losses))``."""
+    read, behind = names_in(code)[1], failure.facts.ancestors([tensor.id])
+    makers = {m.id: m for i in behind if (m := failure.facts.maker.get(i)) is not None}
+    for maker in makers.values():
+        for frame, line, filling in keepers(maker):
+            if list_of(filling) and list_filled(filling) in read and filling != code:
+                yield place_of_keeper(maker, frame, line, filling)
 
 
 def _mends_of_copy(failure: Failure, frame: Frame, code: str) -> list[str]:
@@ -188,8 +219,18 @@ def is_given(failure: Failure, tensor: Tensor, maker: Call) -> bool:
     """Say whether the call that raised was given a tensor by a name of its own."""
     if failure.call is None:
         return True
+    if _is_a_list(failure, tensor.code_name):
+        return False
     names = {n for f in frames(maker) for n in names_in(f.code)[0]}
     return not names_read(failure).isdisjoint({tensor.code_name, *names})
+
+
+def _is_a_list(failure: Failure, name: str | None) -> bool:
+    """Say whether a variable of the failing line holds a list: what it keeps was given, and not a
+    tensor of that name."""
+    if failure.failed is None or not name or not name.isidentifier():
+        return False
+    return type(failure.failed.value(ast.parse(name, mode="eval").body)) is list
 
 
 def is_single(tensor: Tensor) -> bool:

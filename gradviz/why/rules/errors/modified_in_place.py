@@ -33,6 +33,7 @@ from gradviz.why.evidence.messages import (
 from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached, where_set
 from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, NAME, Failure
+from gradviz.why.rules.errors.let_over_a_step import let_over_a_step
 from gradviz.why.rules.errors.second_backward import (
     leaves_from,
     leaves_of_run,
@@ -42,9 +43,9 @@ from gradviz.why.rules.errors.second_backward import (
 )
 from gradviz.why.rules.errors.stale import (
     calls_that_wrote,
-    is_stale,
     is_update,
     saved_objects,
+    stale_nodes,
     stopped_at,
 )
 from gradviz.why.rules.errors.writes_mended import mends_of_writes
@@ -114,6 +115,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
     """Tell of a step between a forward and its backward: what carries the old weights over it, or
     which lines belong below it."""
     step = update.step
+    if (let_in := of_another(failure, update, fields)) is not None:
+        return let_in
     state = carried_over_step(failure, step, update.node)
     made = None if state is None else failure.binding(state)
     freed = freed_besides(failure)
@@ -150,6 +153,28 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         more=failure.unrecorded(say("unrecorded.writer")),
         lines=[failure.code(line, LINE) for line in lines],
         **{**fields, **freed},
+    )
+
+
+def of_another(failure: Failure, update: Update, fields: dict[str, Any]) -> Explanation | None:
+    """Tell of a step that moved what another network made, where that comes into losses that are to
+    train this one alone."""
+    let_in = let_over_a_step(failure, update.step, update.node)
+    if let_in is None:
+        return None
+    mends = [say("raised.backward_ends", edits=let_in.edits)]
+    if len({failure.words.place(call) for call in update.writers}) == 1:
+        mends.append(say("raised.step_below", step=_place_of_step(failure, update.step)))
+    return failure.answer(
+        Cause.MODIFIED_IN_PLACE,
+        "stepped_let_in",
+        calls=[update.step, *let_in.places],
+        also_at=[*update.writers, failure.maker(update.node)],
+        tensors=[*update.saved, *let_in.tensors],
+        nodes=[update.node] if update.node else [],
+        values=let_in.values,
+        mends=mends,
+        **fields,
     )
 
 
@@ -462,7 +487,16 @@ def is_made_in_each(failure: Failure, state: Tensor, step: Call) -> bool:
     if maker is None or failure.call is None:
         return False
     between = failure.calls_between(step, failure.call)
-    return any(site_of(call) == site_of(maker) for call in between)
+    return any(_is_made_alike(failure, call, maker) for call in between)
+
+
+def _is_made_alike(failure: Failure, call: Call, maker: Call) -> bool:
+    """Say whether a call is another run of one line of the loop: in the same module, as others of
+    its class run the same lines."""
+    of_module = failure.facts.module_call
+    modules = [of_module.get(one.module_call) for one in (call, maker)]
+    ids = {None if one is None else one.module_id for one in modules}
+    return len(ids) == 1 and failure.way_to(call) == failure.way_to(maker)
 
 
 def is_read_before(failure: Failure, reader: Call, step: Call) -> bool:
@@ -497,7 +531,7 @@ def lines_with_weights(
     if last is None or node is None or len(frames(last)) <= depth:
         return []
     behind = failure.facts.ancestors(last.inputs[:1])
-    stale = {node.id, *_stale_nodes(failure)}
+    stale = {node.id, *stale_nodes(failure, failure.run.roots if failure.run else ())}
     leading = [
         t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, stale)
     ]
@@ -572,13 +606,6 @@ def carried_over_step(failure: Failure, step: Call | None, node: Node | None) ->
     read = (tensor[i] for call in later for i in call.inputs)
     old = (t for t in read if t.name and t.id in facts.maker and facts.maker[t.id].id < step.id)
     return next((t for t in old if _leads_to(failure, t, {node.id})), None)
-
-
-def _stale_nodes(failure: Failure) -> set[int]:
-    """Return the nodes behind this loss that would find what they saved changed."""
-    met = failure.facts.reachable(failure.run.roots if failure.run else ())
-    nodes = (failure.graph.node[n] for n in met)
-    return {n.id for n in nodes if any(is_stale(saved, None) for saved in n.saved)}
 
 
 def _leads_to(failure: Failure, state: Tensor, nodes: set[int]) -> bool:

@@ -4,7 +4,7 @@ and out, knows no torch."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gradviz.graph.facts import site_of
@@ -92,6 +92,12 @@ def moved(failure: Failure, event: Wrote, objects: set[int], stale: Versions) ->
 def is_stale(saved: SavedTensor, stale: Versions | None) -> bool:
     """Say whether a saved tensor was written since, and has the version that torch names."""
     return saved.state is SavedState.STALE and (stale is None or saved.saved_version == stale.saved)
+
+
+def stale_nodes(failure: Failure, roots: Iterable[int]) -> set[int]:
+    """Return the nodes behind others that would find what they saved changed."""
+    nodes = (failure.graph.node[n] for n in failure.facts.reachable(roots))
+    return {n.id for n in nodes if any(is_stale(saved, None) for saved in n.saved)}
 
 
 def of_shape(shape: list[int], tensors: list[Tensor]) -> list[Tensor]:

@@ -3,11 +3,13 @@ together, and what to write for each. Plain data in and out, knows no torch."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
 from gradviz.names.bindings import scope_of
+from gradviz.names.position import dotted
 from gradviz.why.code.by_index import Indexed, written_by_index
 from gradviz.why.code.in_place import (
     Write,
@@ -297,4 +299,29 @@ def made_without_gradients(failure: Failure) -> Explanation | None:
         off=failure.words.where(off),
         place=failure.words.where(maker),
         **fields(failure, tensor, base),
+    )
+
+
+def detached_in_a_loop(failure: Failure) -> Explanation | None:
+    """Tell of a loop that was to detach in place each tensor that a variable holds, of which one is
+    a view."""
+    statement, tensor = failure.statement, blamed(failure, Cause.DETACH_VIEW_IN_PLACE)
+    loop: Any = getattr(statement, "parent", None)
+    is_alone = isinstance(loop, ast.For) and not loop.orelse and loop.body == [statement]
+    if tensor is None or failure.failed is None or not is_alone:
+        return None
+    each, whole = ast.unparse(loop.target), dotted(loop.iter)
+    if whole is None or ast.unparse(statement) != f"{each}.detach_()":
+        return None
+    is_tuple = issubclass(type(failure.failed.value(loop.iter)), tuple)
+    parts = f"{each}.detach() for {each} in {whole}"
+    base = failure.graph.tensor.get(tensor.base_id)
+    return failure.answer(
+        Cause.DETACH_VIEW_IN_PLACE,
+        "loop",
+        calls=[failure.call, failure.facts.maker.get(tensor.id)],
+        tensors=[tensor, base],
+        anew=Code(f"{whole} = tuple({parts})" if is_tuple else f"{whole} = [{parts}]"),
+        code=say("raised.loop_at", place=failure.words.line_of(failure.failed.source(loop))),
+        **{key: fields(failure, tensor, base)[key] for key in ("name", "view")},
     )

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
 from gradviz.graph.training import line_of
 from gradviz.names.statements import Statements
 from gradviz.watch.identity import named_parameters
+from gradviz.why.code.reading import with_parts
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is, plain_name
 from gradviz.why.evidence.messages import (
@@ -25,7 +28,7 @@ from gradviz.why.evidence.messages import (
 from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import Spot, Starved, frames_of
-from gradviz.why.question.subjects import apart, held_by, state_of
+from gradviz.why.question.subjects import apart, held_by, of_kind, state_of
 from gradviz.why.rules.errors.detaching import detaching
 from gradviz.why.rules.errors.failure import Failure, call_at, recorded_error
 from gradviz.why.rules.gradients.gradient import Gradients
@@ -111,20 +114,25 @@ class Case(Losses):
             raised=event,
             flags=flags,
             starved=self.starved,
-            optimizers=self.objects_of_optimizers(graph),
+            optimizers=self.objects_of_optimizers(graph, error),
             failed=None if error is None else FailedLine(error, statements),
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
             statements=statements,
         )
 
-    def objects_of_optimizers(self, graph: Graph) -> list[set[int]]:
-        """Return what each optimizer has, that a variable or the recording knows, as objects of a
-        graph."""
+    def objects_of_optimizers(
+        self, graph: Graph, error: BaseException | None = None
+    ) -> list[set[int]]:
+        """Return what each optimizer has, that a variable knows, as objects of a graph: also one of
+        the functions that an error went through."""
         recording = self.given_recording
         if recording is None:
             return []
+        frames = [] if error is None else frames_of(error)
+        local = (value for frame in frames for value in with_parts(frame.names).values())
+        known = [*self.known_optimizers, *of_kind(local, torch.optim.Optimizer)]
         sets = []
-        for optimizer in self.known_optimizers:
+        for optimizer in {id(o): o for o in known}.values():
             states = map(recording.find, held_by([optimizer]).values())
             ids = (state.id for state in states if state is not None)
             sets.append({graph.tensor[i].object_id for i in ids if i in graph.tensor})
