@@ -3423,7 +3423,7 @@ IN_LOSSES = {
     "switched_off": "{names}: frozen, requires_grad was switched off ({place}).",
     "value": "{name} ({cutter}, {place})",
     "values": "In a loss as a value: {values:list}. No gradient{of} comes back that way to {leaves:few}. If that is wanted: {mend}",
-    "carried": "leave {cutters:list} out within several iterations, and call one backward on the sum of their losses; with a backward in each one it raises, as the graph of the one before is freed.",
+    "carried": "leave {cutters:list} out there, and call one backward on the sum of all losses that go through it: an earlier backward frees that graph, and a second one through it raises.",
     "leave_out": "leave {cutters:list} out there.",
     "data_given": "{mends:list}: .data takes numbers only.",
     "read_instead": "keep {value} in a variable, and read that in the place of {target}",

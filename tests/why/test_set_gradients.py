@@ -14,7 +14,9 @@ import gradviz as gv
 def asked(program: str, *subjects: str) -> Any:
     """Return the answer about some names of a program, or the bare one."""
     recording, error, names = ran(program)
-    return gv.explain(*(names[s] for s in subjects), recording=recording, error=error, names=names)
+    return gv.explain(
+        *(eval(s, names) for s in subjects), recording=recording, error=error, names=names
+    )
 
 
 SHARED = """
@@ -98,6 +100,23 @@ def test_what_a_statement_set_is_told_in_the_place_of_the_loss(names: tuple[str,
 )
 def test_what_is_made_of_the_sum_that_is_there_still_piles_up(change: str) -> None:
     assert asked(WEIGHTS.format(set=change), "weights").cause == "gradients_pile_up"
+
+
+OTHERS = """
+    opt_w.step()
+    with torch.no_grad():
+        weights.mul_(2 / weights.sum())
+    norm = weights.norm().detach()
+"""
+AT_END = "assert weights.sum().item() > 0\n"
+
+
+@pytest.mark.parametrize("names", [("weights",), ("weights", "model.weight")])
+def test_a_gradient_that_is_replaced_before_each_step_is_no_extra_one(
+    names: tuple[str, ...],
+) -> None:
+    program = WEIGHTS.format(set=OF_BALANCE).replace("\n    opt_w.step()\n", OTHERS)
+    assert asked(program + AT_END, *names).cause != "extra_gradient"
 
 
 def test_leaves_that_no_module_has_are_said_not_to_be_counted() -> None:

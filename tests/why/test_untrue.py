@@ -2413,7 +2413,7 @@ for step in range(5):
 
 def test_a_detach_that_keeps_a_freed_graph_off_is_not_to_be_left_out_alone() -> None:
     told = one_line(asked(CARRIED.format(h="h.detach()")))
-    assert "one backward on the sum of their losses" in told
+    assert "one backward on the sum of all losses that go through it" in told
     with pytest.raises(RuntimeError, match="second time"):
         exec(HEAD + CARRIED.format(h="h"), {})
     of_one_pass = SAMPLED.format(z="(cdf.gather(1, inds) + w).detach()")

@@ -58,6 +58,10 @@ def with_added(case: Case, found: Explanation) -> Explanation | None:
 
 
 def is_wanted(case: Case, extra: Extra) -> bool:
-    """Say whether a gradient goes to what was asked about."""
+    """Say whether a gradient goes to what was asked about, and a step may use it: not where a
+    statement of the program sets another one in its place."""
     wanted = {case.graph.tensor[i].object_id for i in case.target_ids}
-    return not wanted or not wanted.isdisjoint(t.object_id for t in extra.leaves)
+    leaves = {t.object_id for t in extra.leaves}
+    return not leaves <= case.training.given_used.keys() and not (
+        wanted and wanted.isdisjoint(leaves)
+    )

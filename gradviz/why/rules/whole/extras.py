@@ -172,11 +172,18 @@ class Extras:
         rest."""
         own, others = product.own.keys(), product.others.keys()
         apart = any(held & others and held.isdisjoint(own) for held in self.held)
-        for other in self.losses if apart else ():
+        for other in self.trained_by if apart else ():
             reached = self.leaves(other).keys()
             if other != loss and reached & own and reached.isdisjoint(others):
                 return self.through("factor", loss, product, self.words.name(other))
         return None
+
+    @cached_property
+    def trained_by(self) -> list[int]:
+        """The states that may be losses, without numbers that are only looked at: without a name,
+        and no backward went through them."""
+        ran, tensor = {*self.facts.in_losses, *self.facts.losses}, self.graph.tensor
+        return [i for i in self.losses if i in ran or tensor[i].code_name]
 
     def through(self, form: str, loss: int, product: Product, other: str = "") -> Extra:
         """Return what is told of a product."""
