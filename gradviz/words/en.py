@@ -1965,6 +1965,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
         mend="give {value} the shape {expected}: zeros where {argument} has no effect, a sum over what was broadcast; or hand in {argument} of shape {got}.",
     ),
+    (Cause.CUSTOM_BACKWARD, "summed_over_other"): Answer(
+        verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
+        why="the gradient of what was broadcast is the sum over the dimensions that it does not have.",
+        mend="{anew} in the place of {summed}.",
+    ),
     (Cause.CUSTOM_BACKWARD, "joined"): Answer(
         verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has; cat() joined its parts end to end.",
@@ -2565,6 +2570,41 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{function}() was to write its result into out=, and one of its inputs requires grad.",
         why="autograd records new results only.",
         mend="{wanted}; or all of it under torch.no_grad(), where no gradient is wanted.",
+    ),
+    (Cause.MISUSED, "input_not_flat"): Answer(
+        verdict="{layer} takes {wanted} numbers of each sample in one dimension, and {given} has the shape {shape}.",
+        why="a linear layer goes along the last dimension only.",
+        mend="{anew} in the place of {given} in {code}.",
+    ),
+    (Cause.MISUSED, "layer_of_other_size"): Answer(
+        verdict="{layer} was made for {wanted} inputs, and it is given {got} here.",
+        why="the number of inputs follows from what comes before it: size of the data, layers, flatten.",
+        mend="{anew} for {layer}, where it is made.",
+    ),
+    (Cause.MISUSED, "classes_from_one"): Answer(
+        verdict="{target:begin} goes up to {highest}, and {scores} has {classes} classes, which are counted from 0.",
+        why="a class is the place of its score, and the first has the place 0; the lowest of these is 1 or more.",
+        mend="{shifted} in the place of {target} in {code}, if the classes are counted from 1.",
+    ),
+    (Cause.MISUSED, "too_many_classes"): Answer(
+        verdict="{target:begin} goes up to {highest}, and {scores} has {classes} classes, which are counted from 0.",
+        why="a class is the place of its score.",
+        mend="{needed} outputs, or more, for the layer that makes {scores}.",
+    ),
+    (Cause.MISUSED, "scores_for_probabilities"): Answer(
+        verdict="{loss} takes probabilities, and {scores} has values below 0 or above 1.",
+        why="the last layer gives scores; what makes probabilities of them is a sigmoid.",
+        mend="{wanted} in the place of {loss}: it takes scores, and has the sigmoid in it.",
+    ),
+    (Cause.MISUSED, "scale_not_positive"): Answer(
+        verdict="{parameter} of {kind} has to be above 0, and {given} is not for all of its values.",
+        why="what a layer gives, or a step moves, may be of either sign.",
+        mend="{anew} in the place of {given} in {code}.",
+    ),
+    (Cause.MISUSED, "scores_for_a_distribution"): Answer(
+        verdict="{parameter} of {kind} has to be probabilities, and {given} holds other values.",
+        why="what a layer gives are scores of either sign; {kind} takes these as logits.",
+        mend="{anew} in {code}.",
     ),
     (Cause.CUSTOM_BACKWARD, "instance"): Answer(
         verdict="{function} is a Function of the old kind: its forward is no static method, and an instance was called.",

@@ -85,6 +85,7 @@ _TEXTS = {
         r"|result type \w+ can't be cast to the desired output type \w+"
         r"|expected target dtype to be \w+ or \w+, but got \w+"
         r"|to have one of the following scalar types: Long, Int; but got"
+        r"|input dtype \(.{1,40}?\) does not match weight dtype"
     ),
     # anomaly mode
     Cause.NAN: r"(?P<node>\w{1,100})' returned nan\b",

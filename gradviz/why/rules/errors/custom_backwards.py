@@ -16,6 +16,7 @@ from gradviz.names.statements import Statements, source_of
 from gradviz.why.evidence.messages import number
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code
 
 # torch's text about one gradient of the wrong shape
 _MISSHAPEN = re.compile(
@@ -40,6 +41,11 @@ class Written(NamedTuple):
     def returns(self) -> list[Any]:
         """What it returns: the statements, in order."""
         return [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
+
+    @property
+    def gradients(self) -> list[str]:
+        """The names of what it is given: its arguments, without ctx."""
+        return [argument.arg for argument in self.node.args.args[1:]]
 
     def at(self, node: Any) -> Source:
         """Return where a statement of it stands."""
@@ -117,6 +123,20 @@ def _of_another_shape(
             nodes=nodes,
             name=name,
         )
+    summed = _summed_over_other(written, value, _shape_given(failure, applied), told[3])
+    if summed is not None:
+        return failure.answer(
+            Cause.CUSTOM_BACKWARD,
+            "summed_over_other",
+            calls=[*map(call_at, written.begins(value) or written.ends), applied],
+            nodes=nodes,
+            name=name,
+            value=value,
+            argument=written.argument(index),
+            got=told[2],
+            expected=told[3],
+            **summed,
+        )
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
         "joined" if _is_joined(written, value, told[2], told[3]) else "shape_of",
@@ -129,6 +149,28 @@ def _of_another_shape(
         got=told[2],
         expected=told[3],
     )
+
+
+def _shape_given(failure: Failure, applied: Call) -> tuple[int, ...]:
+    """Return the shape of what a custom Function gave; () where that is not known."""
+    outputs = [failure.graph.tensor[i] for i in applied.outputs]
+    return (outputs[0].shape or ()) if len(outputs) == 1 else ()
+
+
+def _summed_over_other(
+    written: Written, value: str, shape: tuple[int, ...], expected: str
+) -> dict[str, Any] | None:
+    """Return the sum of the gradient over one dimension, as it is written and over the other one,
+    where that gives the shape that is expected."""
+    wanted = [int(n) for n in re.findall(r"\d+", expected)]
+    codes = [place.code or "" for place in written.begins(value)] or [value]
+    found = re.fullmatch(r"(?:\w+ = )?((\w+)\.sum\((?:dim=|axis=)?(-?[01])\))", codes[0])
+    if found is None or len(shape) != 2 or found[2] not in written.gradients:
+        return None
+    dim = int(found[3]) % 2
+    if [shape[dim]] != wanted or shape[0] == shape[1]:
+        return None
+    return {"summed": Code(found[1]), "anew": Code(f"{found[2]}.sum({1 - dim})")}
 
 
 def _is_joined(written: Written, value: str, got: str, expected: str) -> bool:

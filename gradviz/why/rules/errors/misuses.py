@@ -19,6 +19,7 @@ from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
+from gradviz.why.rules.errors import refused_values
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
 
@@ -550,6 +551,43 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "out",
         _without_out,
+    ),
+    # layers, losses, distributions
+    Misuse(
+        r"mat1 and mat2 shapes cannot be multiplied",
+        MISUSED,
+        "input_not_flat",
+        refused_values.input_not_flat,
+    ),
+    Misuse(
+        r"mat1 and mat2 shapes cannot be multiplied",
+        MISUSED,
+        "layer_of_other_size",
+        refused_values.layer_of_other_size,
+    ),
+    Misuse(
+        r"Target \d+ is out of bounds", MISUSED, "classes_from_one", refused_values.classes_from_one
+    ),
+    Misuse(
+        r"Target \d+ is out of bounds", MISUSED, "too_many_classes", refused_values.too_many_classes
+    ),
+    Misuse(
+        r"all elements of input should be between 0 and 1",
+        MISUSED,
+        "scores_for_probabilities",
+        refused_values.scores_for_probabilities,
+    ),
+    Misuse(
+        r"(?s)Expected parameter \w+ .*to satisfy the constraint",
+        MISUSED,
+        "scale_not_positive",
+        refused_values.scale_not_positive,
+    ),
+    Misuse(
+        r"(?s)Expected parameter \w+ .*to satisfy the constraint",
+        MISUSED,
+        "scores_for_a_distribution",
+        refused_values.scores_for_a_distribution,
     ),
     Misuse(
         r"post accumulate grad hooks cannot be registered on non-leaf",

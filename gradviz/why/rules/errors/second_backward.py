@@ -80,7 +80,7 @@ def _mend_of_once(
 ) -> tuple[str, dict[str, Any]]:
     """Return the form in which it is told what to do about what was computed once, and what these
     sentences name: where it is detached, or where it can be computed anew."""
-    beside = _read_beside_anew(failure, found, leaves) if form == "once_learning" else []
+    beside = _read_beside_anew(failure, found) if form == "once_learning" else []
     if beside:
         return "once_beside", {"edits": [door.edit(failure) for door in beside]}
     anew = _anew(failure, found, places) if form in ("once_learning", "once_alone") else None
@@ -96,26 +96,54 @@ def _mend_of_once(
 _COMPARING = ELEMENTWISE_LOSSES | {"sub", "rsub", "div", "true_divide", "kl_div"}
 
 
-def _read_beside_anew(failure: Failure, found: Earlier, leaves: list[Tensor]) -> list[Door]:
+def _read_beside_anew(failure: Failure, found: Earlier) -> list[Door]:
     """Return where each iteration compares what was computed once with what it computes anew, of
     that shape and with the same leaves: what is kept are numbers of before, as the old
-    probabilities of a policy. None where something else becomes of one of these, or it has no name
-    there."""
-    doors, wanted = [], objects(leaves)
+    probabilities of a policy, and the advantages by which their ratio is multiplied. None where
+    something else becomes of one of these, or it has no name there."""
+    doors, is_compared = list[Door](), False
     for tensor in failure.shared(found.run.ran):
         reader = reader_of(failure, [tensor], found.backward, failure.call)
         word = tensor.code_name or ""
         if reader is None or word not in names_in(code_of(reader))[1]:
             return []
-        if not _is_compared_alike(failure, found, tensor, wanted):
+        behind = objects(failure.facts.leaves_reached(tensor.id))
+        if _meets_anew(failure, found, tensor, behind, _COMPARING):
+            is_compared = True
+        elif not _is_only_a_factor(failure, found, tensor):
             return []
         doors.append(Door(reader, tensor, word, set()))
-    return doors
+    return doors if is_compared else []
 
 
-def _is_compared_alike(failure: Failure, found: Earlier, tensor: Tensor, leaves: set[int]) -> bool:
-    """Say whether all that takes a result into this loss compares it with another one of the same
-    shape, which leads to the same leaves and was made since an earlier backward."""
+def _is_only_a_factor(failure: Failure, found: Earlier, tensor: Tensor) -> bool:
+    """Say whether a result only multiplies what was computed anew, of its shape, where this loss
+    leads to all of its leaves by other ways, too."""
+    behind = objects(failure.facts.leaves_reached(tensor.id))
+    is_learned_beside = behind <= _leaves_reached_anew(failure, found)
+    return is_learned_beside and _meets_anew(failure, found, tensor, set(), {"mul", "multiply"})
+
+
+def _leaves_reached_anew(failure: Failure, found: Earlier) -> set[int]:
+    """Return the leaves to which this backward goes without what the earlier one has freed."""
+    node, leaf_at = failure.graph.node, failure.facts.leaf_at
+    freed = {n for n in found.run.ran if node[n].kind is not NodeKind.ACCUMULATE_GRAD}
+    todo = [*(failure.run.roots if failure.run else ())]
+    seen = {*todo}
+    for one in todo:  # which grows
+        further = {edge.next_node_id for edge in failure.graph.edges_from.get(one, ())}
+        new = [n for n in further - freed - seen if n is not None]
+        seen.update(new)
+        todo += new
+    return objects(leaf_at[n] for n in seen if n in leaf_at)
+
+
+def _meets_anew(
+    failure: Failure, found: Earlier, tensor: Tensor, leaves: set[int], functions: Set[str]
+) -> bool:
+    """Say whether all that takes a result into this loss is one of some functions of it and of
+    another one of the same shape, which leads to some leaves and was made since an earlier
+    backward."""
     facts, first = failure.facts, found.backward
     readers = [c for c in facts.calls_reading.get(tensor.id, ()) if c.id > first.id]
     for reader in readers:
@@ -128,7 +156,7 @@ def _is_compared_alike(failure: Failure, found: Earlier, tensor: Tensor, leaves:
             and made.id > first.id
             and leaves <= objects(facts.leaves_reached(t.id))
         ]
-        if plain_name(reader.function) not in _COMPARING or not alike:
+        if plain_name(reader.function) not in functions or not alike:
             return False
     return bool(readers)
 

@@ -1,0 +1,192 @@
+"""Values and shapes that a layer, a loss or a distribution refuses: what the failing line gave it,
+and what to write there. Reads values that variables hold, runs none of the program's code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from gradviz.names.position import callee_of
+from gradviz.names.statements import where_made
+from gradviz.why.question.failed_line import FailedLine
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import Code
+
+Fields = Mapping[str, Any] | None
+
+_SIZES = re.compile(r"\(\d+x(\d+) and (\d+)x\d+\)")
+_CLASS = re.compile(r"Target (\d+) is out of bounds")
+_PARAMETER = re.compile(r"Expected parameter (\w+) .*?of distribution (\w+)\(", re.DOTALL)
+_BETWEEN = re.compile(r"constraint (?:Interval|Simplex)")
+_POSITIVE = re.compile(r"constraint GreaterThan(?:Eq)?\(lower_bound=0")
+
+
+def _tensor(line: FailedLine, expression: ast.expr) -> torch.Tensor | None:
+    """Return the tensor that an expression of the failing line stands for; None where that is not
+    known."""
+    value = line.value(expression)
+    return value.detach() if isinstance(value, torch.Tensor) else None
+
+
+def layer_of_other_size(line: FailedLine, failure: Failure) -> Fields:
+    """Return the linear layer that was made for other inputs than it got, and how it is made for
+    these; None where none in the line is."""
+    found = _SIZES.search(failure.text)
+    got, wanted = map(int, found.groups()) if found else (0, 0)
+    for call, layer in _layers_called(line):
+        if (layer.in_features, bool(call.args)) != (wanted, True):
+            continue
+        given = _tensor(line, call.args[0])
+        if given is not None and (given.shape[-1] != got or _fits_when_flat(given, wanted)):
+            return None
+        return {
+            "layer": Code(ast.unparse(call.func)),
+            "wanted": wanted,
+            "got": got,
+            "anew": Code(f"nn.Linear({got}, {layer.out_features})"),
+            **_where_made(line, call.func),
+        }
+    return None
+
+
+def input_not_flat(line: FailedLine, failure: Failure) -> Fields:
+    """Return what a linear layer was given that has as many numbers as it takes, in several
+    dimensions."""
+    found = _SIZES.search(failure.text)
+    wanted = int(found[2]) if found else 0
+    for call, layer in _layers_called(line):
+        given = _tensor(line, call.args[0]) if call.args else None
+        if given is not None and layer.in_features == wanted and _fits_when_flat(given, wanted):
+            word = ast.unparse(call.args[0])
+            return {
+                "layer": Code(ast.unparse(call.func)),
+                "wanted": wanted,
+                "given": Code(word),
+                "shape": list(given.shape),
+                "anew": Code(f"{word}.flatten(1)"),
+            }
+    return None
+
+
+def _fits_when_flat(given: torch.Tensor, wanted: int) -> bool:
+    """Say whether what comes after the first dimension has so many numbers, in several."""
+    return given.dim() > 2 and math.prod(given.shape[1:]) == wanted
+
+
+def _layers_called(line: FailedLine) -> Iterator[tuple[ast.Call, torch.nn.Linear]]:
+    """Yield the calls of linear layers in the failing line."""
+    for call in line.nodes(ast.Call):
+        layer = line.value(call.func)
+        if type(layer) is torch.nn.Linear:
+            yield call, layer
+
+
+def _where_made(line: FailedLine, word: ast.expr) -> dict[str, Any]:
+    """Return the statement of a constructor that makes the attribute that an expression is."""
+    owner = line.value(word.value) if isinstance(word, ast.Attribute) else None
+    if not isinstance(word, ast.Attribute) or not isinstance(owner, torch.nn.Module):
+        return {}
+    place = where_made(type(owner), word.attr)
+    return {} if place is None else {"at": place}
+
+
+def classes_from_one(line: FailedLine, failure: Failure) -> Fields:
+    """Return the targets that count the classes from 1; None where that does not show."""
+    told = _classes(line, failure)
+    return told if told is not None and told["lowest"] == 1 else None
+
+
+def too_many_classes(line: FailedLine, failure: Failure) -> Fields:
+    """Return the targets that name a class for which there are no scores."""
+    told = _classes(line, failure)
+    return told if told is not None and told["lowest"] == 0 else None
+
+
+_NOTHING = [ast.Constant(None)] * 2  # stands for arguments that a call does not have
+
+
+def _classes(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
+    """Return what a loss of classes was given: scores, and targets of which one is too high."""
+    found = _CLASS.search(failure.text)
+    for call in line.nodes(ast.Call) if found is not None else ():
+        scores, target = (_tensor(line, given) for given in [*call.args, *_NOTHING][:2])
+        if scores is None or target is None or scores.dim() < 1:
+            continue
+        count = scores.shape[min(1, scores.dim() - 1)]
+        if target.is_floating_point() or not target.numel() or int(target.max()) < count:
+            continue
+        return {
+            "scores": Code(ast.unparse(call.args[0])),
+            "target": Code(ast.unparse(call.args[1])),
+            "shifted": Code(f"{ast.unparse(call.args[1])} - 1"),
+            "classes": count,
+            "highest": int(target.max()),
+            "lowest": min(int(target.min()), 1) if int(target.max()) == count else 0,
+            "needed": int(target.max()) + 1,
+        }
+    return None
+
+
+_OF_PROBABILITIES = {"BCELoss": "BCEWithLogitsLoss"}
+_FUNCTIONS = {"binary_cross_entropy": "binary_cross_entropy_with_logits"}
+
+
+def scores_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
+    """Return the scores that a loss of probabilities was given, and the loss that takes scores;
+    None where these are not finite, which has another cause."""
+    for call in line.nodes(ast.Call):
+        kind = type(line.value(call.func)).__name__
+        name = kind if kind in _OF_PROBABILITIES else callee_of(call.func) or ""
+        wanted = {**_OF_PROBABILITIES, **_FUNCTIONS}.get(name)
+        scores = _tensor(line, call.args[0]) if call.args else None
+        if wanted is None or (scores is not None and not bool(scores.isfinite().all())):
+            continue
+        return {"loss": Code(name), "wanted": Code(wanted), "scores": ast.unparse(call.args[0])}
+    return None
+
+
+def scale_not_positive(line: FailedLine, failure: Failure) -> Fields:
+    """Return the parameter of a distribution that has to be above 0, as the line writes it, and how
+    it is made so."""
+    told = _parameter(line, failure) if _POSITIVE.search(failure.text) else None
+    if told is None:
+        return None
+    softplus = f"torch.nn.functional.softplus({told['given']}) + 1e-6"
+    return {**told, "anew": Code(softplus)}
+
+
+def scores_for_a_distribution(line: FailedLine, failure: Failure) -> Fields:
+    """Return the scores that a distribution was given as its probabilities."""
+    told = _parameter(line, failure) if _BETWEEN.search(failure.text) else None
+    if told is None or told["parameter"] != "probs":
+        return None
+    return {**told, "anew": Code(f"{told['kind']}(logits={told['given']})")}
+
+
+def _parameter(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
+    """Return the parameter that a distribution refuses, as the failing line writes it; None where
+    its values are not finite."""
+    found = _PARAMETER.search(failure.text)
+    if found is None or re.search(r"\b(?:nan|inf)\b", failure.text):
+        return None
+    for call in line.nodes(ast.Call):
+        kind = line.value(call.func)
+        is_kind = isinstance(kind, type) and issubclass(kind, torch.distributions.Distribution)
+        if not is_kind or kind.__name__ != found[2]:
+            continue
+        by_name = {word.arg: word.value for word in call.keywords}
+        by_place = dict(zip(inspect.signature(kind).parameters, call.args, strict=False))
+        given = {**by_place, **by_name}.get(found[1])
+        if given is not None:
+            return {
+                "parameter": found[1],
+                "kind": Code(ast.unparse(call.func)),
+                "given": Code(ast.unparse(given)),
+            }
+    return None
