@@ -27,7 +27,7 @@ from gradviz.why.answering.entry import explain_named
 from gradviz.why.code.reading import are_values, is_state, looks, value_of, with_parts
 from gradviz.why.evidence.messages import cause_of, read_error
 from gradviz.why.question.asked_in_vain import said_of, to_ask_about
-from gradviz.why.question.at_work import models_at_work
+from gradviz.why.question.at_work import models_at_work, without_idle_optimizers
 from gradviz.why.question.failing import traced
 from gradviz.why.question.subjects import held_by, is_whole, names_of
 from gradviz.why.shown.explanation import Explanation
@@ -511,6 +511,7 @@ def _asked(
         GradvizError: there is nothing to explain.
     """
     with torch_private.unobserved():
+        names = without_idle_optimizers(names, recording)
         models = models_at_work(names, loss, recording)
     kinds = (torch.Tensor, torch.optim.Optimizer)
     own = {n: value for n, value in names.items() if not n.startswith("_")}

@@ -189,3 +189,18 @@ def test_a_page_knows_the_place_in_each_of_its_states() -> None:
         assert {*shown["points"]["ids"]} <= known
         assert shown["points"]["ids"]
     assert "points" not in state(step(Net()).figure())
+
+
+def test_what_is_odd_where_nothing_is_wrong_is_marked_in_the_outline() -> None:
+    """Beside gradients that are there: each of four losses goes back at its full size."""
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(8)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    with gv.record() as rec:
+        for _ in range(4):
+            loss = model(torch.randn(5, 4)).pow(2).mean()
+            loss.backward()
+        optimizer.step()
+    told = gv.explain(recording=rec, names={"model": model, "optimizer": optimizer})
+    assert (told.cause, told.tag) == ("healthy", "observed")
+    assert "each at its full size" in told.verdict
+    assert marked(told.figure) == {"loss"}

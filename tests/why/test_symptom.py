@@ -768,3 +768,42 @@ def test_a_grad_that_a_function_found_none_is_told_of_what_is_gone(
 def test_a_grad_that_was_there_is_not_told(prepared: str, read: str) -> None:
     program = "from torch import nn\n" + SALIENCY.format(prepared=prepared, read=read)
     assert asked(program).cause == "healthy"
+
+
+# --- what earlier cells left ----------------------------------------------------------------------
+
+TRAINED_EARLIER = """%%gradviz
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+model(torch.ones(5, 3)).sum().backward()
+optimizer.step()
+"""
+BY_HAND = """%%gradviz
+w = torch.ones(3, requires_grad=True)
+def step(lr):
+    loss = ((w * 100) ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w.sub_(w.grad * lr)
+        w.grad.zero_()
+for _ in range(4):
+    step(0.01)
+"""
+
+
+def test_the_model_and_the_optimizer_of_an_earlier_cell_are_not_asked_about(
+    shell: InteractiveShell,
+) -> None:
+    told = run(shell, TRAINED_EARLIER, BY_HAND)
+    assert "loss grew from backward to backward" in told
+    assert "moved w by the gradient of loss" in told
+    assert "model" not in told
+    assert "0.001" not in told  # the rate of an optimizer that did not step here
+
+
+def test_an_optimizer_that_stepped_what_a_cell_does_not_compute_with_is_asked_about(
+    shell: InteractiveShell,
+) -> None:
+    """Made in an earlier cell of a model that another one has replaced since."""
+    replaced = "%%gradviz\nmodel = nn.Linear(3, 1)\nmodel(torch.ones(5, 3)).sum().backward()\noptimizer.step()"
+    assert "optimizer" in run(shell, TRAINED_EARLIER, replaced).partition("Ruled out")[0]

@@ -124,10 +124,14 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
     weighty = [r for r in told if r.weight is not Weight.ORDINARY]
     calls = [call for remark in weighty for call in remark.calls]
     statements = [source for remark in weighty for source in remark.statements]
+    leads = bool(in_vain) or (bool(odd) and not found.odd)
+    odd_calls = told[0].calls if leads else ()
     return found._replace(
         odd=(*in_vain, *found.odd, *odd),
         more=(*found.more, *rest),
         lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
+        graph=case.graph if odd_calls else found.graph,
+        odd_calls=odd_calls,
     )
 
 
@@ -148,7 +152,9 @@ def with_oddities(case: Case, found: Explanation) -> Explanation | None:
         return found._replace(more=(*sentences, *found.more), lines=lines)
     first, *rest = sentences
     more = (*rest, found.verdict, *found.more)
-    return found._replace(verdict=first, why="", mend="", more=more, lines=lines)
+    return found._replace(
+        verdict=first, why="", mend="", more=more, lines=lines, odd_calls=told[0].calls
+    )
 
 
 def zeros_found(case: Case, found: Explanation) -> bool:

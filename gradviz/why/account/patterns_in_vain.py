@@ -37,7 +37,8 @@ def patterns_in_vain(case: Case) -> Iterator[Remark]:
     """Tell of lists of parts of names, ``any(part in name for part in parts)``, some of which are
     in no parameter's name: what they were to freeze stays as it is. None where no part is in any,
     as then the loop froze nothing."""
-    names = [name for module in case.known_modules for name, _ in named_parameters(module)]
+    modules = (*case.modules, *case.known_modules)  # the first name that is told is of one at work
+    names = [name for module in modules for name, _ in named_parameters(module)]
     for file, test in case.statements.nodes(ast.If) if names else ():
         parts = _parts_looked_for(test) if _freezes(test) and _ran(case, test) else []
         vain = [part for part in parts if not any(part.fixed in name for name in names)]

@@ -45,7 +45,12 @@ from gradviz.why.evidence.messages import (
 )
 from gradviz.why.evidence.older import leaves_behind
 from gradviz.why.evidence.paths import Asked
-from gradviz.why.question.at_work import models_at_work, named_loss, outermost_modules
+from gradviz.why.question.at_work import (
+    models_at_work,
+    named_loss,
+    outermost_modules,
+    without_idle_optimizers,
+)
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.question.failing import (
     Look,
@@ -110,6 +115,7 @@ class Bare(NamedTuple):
             return cls(names, None, error)
         names = with_parts(names)
         loss = None if error is not None else named_loss(recording)
+        names = without_idle_optimizers(names, recording)
         known = set(map(id, names.values()))
         ran = [(name, m) for name, m in recording.modules() if id(m) not in known]
         named = {**dict(apart(ran)), **names}

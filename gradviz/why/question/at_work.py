@@ -22,18 +22,37 @@ def models_at_work(
     optimizer trains.
 
     Which ones were at work is known of a recording only; without an optimizer all of them may be
-    meant to learn. Where nothing is left of them it may be about any.
+    meant to learn. Where nothing is left of them it may be about any, unless a backward ran that
+    saw none of them: they are of earlier cells.
     """
     models = outermost_modules(names)
     optimizers = [o for o in names.values() if isinstance(o, torch.optim.Optimizer)]
     at_work = _modules_at_work(models, optimizers, recording)
     held = held_by(optimizers).keys()
     at_work = _without_bystanders(at_work, held, recording)
-    needs_recorded = recording and loss is not None
+    needs_recorded = recording and (loss is not None or recording.graph.backwards)
     models = at_work if needs_recorded else at_work or models
     if at_work and not held:
         return models
     return _modules_with(held | set(map(id, leaves_behind(loss))), models) or models
+
+
+def without_idle_optimizers(names: Mapping[str, Any], recording: Recorded | None) -> dict[str, Any]:
+    """Return what there is by name, without the optimizers of earlier cells: a backward was
+    recorded, and nothing of them, neither a step nor one of their parameters."""
+    if recording is None or not recording.graph.backwards:
+        return dict(names)
+    return {
+        name: value
+        for name, value in names.items()
+        if not isinstance(value, torch.optim.Optimizer) or _is_met(value, recording)
+    }
+
+
+def _is_met(optimizer: torch.optim.Optimizer, recording: Recorded) -> bool:
+    """Say whether recorded code stepped an optimizer, or met one of its parameters."""
+    held = held_by([optimizer]).values()
+    return recording.has_stepped(optimizer) or any(recording.find(p) is not None for p in held)
 
 
 def outermost_modules(names: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,8 @@ class Explanation(NamedTuple):
         odd: short lines about what stands in the program beside that, and may not be meant.
         is_observed: whether such a line stands in the place of the verdict.
         before: whole sentences about the question itself, above the verdict.
+        odd_calls: calls of ``graph`` that such a line is about; where there are some, the picture
+            points at them in the outline of the model, and not at the finding.
 
     Example:
         >>> verdict = "w.grad is None: w is frozen."
@@ -90,6 +92,7 @@ class Explanation(NamedTuple):
     odd: tuple[str, ...] = ()
     is_observed: bool = False
     before: tuple[str, ...] = ()
+    odd_calls: tuple[Call, ...] = ()
 
     @property
     def form(self) -> str:
@@ -119,10 +122,16 @@ class Explanation(NamedTuple):
     def figure(self) -> Figure | None:
         """The picture: of a model its outline, open where the cause is and with it marked, else
         reduced to what the explanation points at; None where there is nothing to draw."""
-        if self.graph is None or not (self.tensor_ids or self.node_ids or self.cuts):
+        if self.graph is None:
             return None
-        if whole := outlined(self.graph, self.finding, self.cuts, self.verdict, self.where):
+        if self.odd_calls:
+            odd = Finding(self.cause, calls=self.odd_calls)
+            return outlined(self.graph, odd, self.verdict, self.where)
+        found = self.finding._replace(cuts=self.cuts)  # one of many tensors has those of all
+        if whole := outlined(self.graph, found, self.verdict, self.where):
             return whole
+        if not (self.tensor_ids or self.node_ids or self.cuts):
+            return None
         graph = focus(self.graph, self.tensor_ids, self.node_ids, self.cuts)
         return Figure(graph, view="cards" if graph.calls else "nodes", title=self.verdict)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradviz.graph.findings import Finding
 from gradviz.graph.module_tree import ModuleTree
 from gradviz.graph.operations import Operations
-from gradviz.graph.records import Call, Cut, Graph
+from gradviz.graph.records import Call, Graph
 from gradviz.picture.figure import Figure, pointing
 from gradviz.picture.outline.asked import Points
 from gradviz.picture.outline.drawn import is_wanted
@@ -17,16 +17,13 @@ from gradviz.words.speech import say
 OPENED = 3  # modules; of more only the first is opened, and all are marked
 
 
-def outlined(
-    graph: Graph, finding: Finding, cuts: Iterable[Cut], title: str, where: str
-) -> Figure | None:
+def outlined(graph: Graph, finding: Finding, title: str, where: str) -> Figure | None:
     """Return the outline of a recorded model with the module opened in which the cause stands, and
     with the cause marked.
 
     Args:
         graph: the whole.
         finding: what is explained.
-        cuts: all that are told of: a finding of many tensors has the cuts of one.
         title: of the figure.
         where: the place in words, as the explanation has it.
 
@@ -37,7 +34,9 @@ def outlined(
     if not graph.modules or not graph.calls or not is_wanted(graph):
         return None
     operations = Operations(graph)
-    calls = _calls_of(finding, cuts, operations)
+    calls = _calls_of(finding, operations)
+    if not calls and not finding.subject:
+        return None
     names = _modules_around(calls, ModuleTree(operations))
     opened = names if len(names) <= OPENED else names[:1]
     # "model.h[3].weight" as it is written, "model.h.3.weight" as modules are called
@@ -47,7 +46,7 @@ def outlined(
     return figure if figure.outlined is not None and figure.outlined.pointed else None
 
 
-def _calls_of(finding: Finding, cuts: Iterable[Cut], operations: Operations) -> list[int]:
+def _calls_of(finding: Finding, operations: Operations) -> list[int]:
     """List the ids of the calls that a finding points at, as far as they are operations or read
     what one made; where there are none, of the operations that read the tensor it is about."""
     graph = operations.graph
@@ -55,7 +54,7 @@ def _calls_of(finding: Finding, cuts: Iterable[Cut], operations: Operations) -> 
     objects = {graph.tensor[i].object_id for i in finding.tensor_ids if i in graph.tensor}
     told = [call.id for call in (*finding.calls, *finding.also_at)]
     ways = (
-        [*told, *(cut.call_id for cut in cuts)],
+        [*told, *(cut.call_id for cut in finding.cuts)],
         [node.call_id for node in nodes if node.call_id is not None],
         [op.call.id for op in operations.all if _reads(graph, op.call, objects)],
     )
