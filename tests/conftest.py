@@ -58,6 +58,7 @@ collect_ignore_glob = [
     "why/real_blind15/healthy/*.py",
     "why/real_blind16/*.py",
     "why/real_blind16/healthy/*.py",
+    "why/real_blind17/*/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
     "why/real_learn7/*.py",
