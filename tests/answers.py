@@ -34,6 +34,7 @@ MENDS = {
     "add the losses": r"add (up )?the losses|on the sum of the losses",
     "add to the loss": r"^add what was made|let the loss use that too|use what is computed from it in",
     "add_param_group": r"add_param_group",
+    "as many outputs as classes": r"outputs, or more, for the layer",
     "allow_unused": r"allow_unused",
     "another schedule": r"a schedule that",
     "another name": r"another name",

@@ -205,7 +205,7 @@ class Notebook:
         with torch_private.unobserved():
             left, in_vain = _sorted_out(given)
         if not left:
-            told = self.why()
+            told = self._instead_of(given)
         else:
             parts, subjects = [part for part, _ in left], tuple(value for _, value in left)
             known = names_of(parts, subjects, with_parts(self.namespace), recording is None)
@@ -213,6 +213,17 @@ class Notebook:
             told = explain_named(subjects, known, error, recording, ended=ended)
         told = told._replace(before=said_of(in_vain)) if in_vain else told
         return told if len(given) == len(asked) else self._beside_nothing(told, asked)
+
+    def _instead_of(self, given: list[tuple[ast.expr, Any]]) -> Explanation:
+        """Return the bare answer, as of nothing that is named there is a gradient.
+
+        Raises:
+            GradvizError: there is none, either: what was named is refused.
+        """
+        try:
+            return self.why()
+        except GradvizError:
+            return explain_named(tuple(value for _, value in given), {}, None, None)
 
     @staticmethod
     def _beside_nothing(told: Explanation, asked: list[tuple[ast.expr, Any]]) -> Explanation:

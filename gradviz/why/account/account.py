@@ -8,7 +8,7 @@ fault and the change that mends it. Nothing here is an alarm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Symptom
@@ -121,18 +121,22 @@ def with_account(case: Case, found: Explanation) -> Explanation | None:
     in_vain = [r.sentence for r in told if r.weight is Weight.IN_VAIN]
     odd = [r.sentence for r in told if r.weight in (Weight.WEIGHTY, Weight.NOTABLE)]
     rest = [r.sentence for r in told if r.weight is Weight.ORDINARY]
-    weighty = [r for r in told if r.weight is not Weight.ORDINARY]
-    calls = [call for remark in weighty for call in remark.calls]
-    statements = [source for remark in weighty for source in remark.statements]
     leads = bool(in_vain) or (bool(odd) and not found.odd)
     odd_calls = told[0].calls if leads else ()
     return found._replace(
         odd=(*in_vain, *found.odd, *odd),
         more=(*found.more, *rest),
-        lines=tuple(dict.fromkeys([*found.lines, *lines_of(calls, statements)])),
+        lines=tuple(dict.fromkeys([*found.lines, *_lines_of_weighty(told)])),
         graph=case.graph if odd_calls else found.graph,
         odd_calls=odd_calls,
     )
+
+
+def _lines_of_weighty(told: Sequence[Remark]) -> tuple[int, ...]:
+    """Return the lines of those remarks that are out of the ordinary."""
+    weighty = [r for r in told if r.weight is not Weight.ORDINARY]
+    calls = [call for remark in weighty for call in remark.calls]
+    return lines_of(calls, [source for remark in weighty for source in remark.statements])
 
 
 def with_oddities(case: Case, found: Explanation) -> Explanation | None:
