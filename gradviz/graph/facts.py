@@ -564,6 +564,13 @@ class Facts:
         return {i for run in runs for i in self.graph.call[run.call_id].outputs}
 
     @cached_property
+    def differentiated_by(self) -> set[int]:
+        """The objects whose gradients ``autograd.grad`` was asked for and returned."""
+        runs = (b for b in self.graph.backwards if b.kind == "grad")
+        returned = {i for run in runs for i, gradient in run.returned if gradient is not None}
+        return {self.graph.tensor[i].object_id for i in returned}
+
+    @cached_property
     def in_backwards(self) -> Set[int]:
         """The same of the losses on which ``backward()`` was called; where it was called on none,
         of what ``autograd.grad`` was given."""

@@ -871,6 +871,9 @@ MEANT = {
 
 # of a question that names nothing: why/answering/bare.py
 BARE = {
+    # what nobody asked about, behind the .grad that the program shows
+    "also": "Also observed: {verdict}",
+    "read_in": "Its .grad was read in {place}.",
     "raised": "It raised {error}",
     "raised_at": "{place}: it raised {error}",
     # what the failing line can do where a gradient may well be None
@@ -1275,6 +1278,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: a reentrant checkpoint ran it without recording, so what that returned has no grad_fn.",
         why="checkpoint(use_reentrant=True) looks at its inputs only, and none of these asks for gradient: the parameters inside do not count.",
         mend="{mend}",
+    ),
+    (Cause.CUT, "in_a_parameter"): Answer(
+        verdict="{names} {n:gets|get} no gradient: {code} makes a new parameter of the values alone.",
+        why="nn.Parameter(…) is a leaf: it learns by itself, each entry for itself, and no gradient goes back from it to {names}.",
+        mend="compute it anew in each forward, by functions of torch (torch.stack([…]) in the place of torch.tensor([…])) and without nn.Parameter(), and hand it to the call that needs it: F.conv2d(x, kernel), F.linear(x, weight).",
     ),
     (Cause.CUT, "in_a_leaf"): Answer(
         verdict="{symptom}: its value goes on only as {new}, without a history.",
@@ -3504,6 +3512,8 @@ ACCOUNT = {
     "hooks_passed_by": "No hook of {module} runs: {code} ({place}) calls its forward as a method, and hooks run around a call of the module alone. Write {instead} there.",
     "backward_of_a_module": "{module}.backward ({place}) is never called: {module} is a module, and autograd differentiates what its forward computes. If {function}() is to give the gradient: a torch.autograd.Function with static forward(ctx, …) and backward(ctx, …), and {module}.apply(x) in the place of a call.",
     "layer_repeated": "[{layer}] * {times} ({place}) is one layer, {times} times: all share its weights. If they are to have weights of their own: [{layer} for _ in range({times})].",
+    "read_by": "what {code} reads",
+    "wrapped_values": "{code} begins with values alone: each of its {n} entries learns by itself, and no gradient comes to {names:list}. If that shall learn: keep it in the module (self.a = nn.Parameter(…)), and compute the rest of it anew in each forward, by torch.stack([…]) and without nn.Parameter().",
     "unregistered": "{names} {n:gets a gradient|get gradients} that no step uses: {n:it is a plain tensor|they are plain tensors}, no nn.Parameter ({places:list}), so parameters() does not list {n:it|them}, no optimizer that is known here holds {n:it|them}, and zero_grad() leaves what adds up. If {n:it is|they are} to learn: self.{one} = nn.Parameter(…), before the optimizer is made.",
     "listed_twice": "{name} holds one {layer} {n} times: all these places share its weights, and its gradient is the sum of all of them. If each is to have weights of its own: make a new one for each, [… for _ in range({n})].",
     "input_without_gradient": "The backward hook of {module} gets None for its input ({code}, {place}): {input} does not require grad, so no gradient of it is computed. If that is wanted: x.requires_grad_() on the input before the forward.",
@@ -3513,6 +3523,7 @@ ACCOUNT = {
     "bootstrapped_target": "{call} compares a prediction with {target} ({place}), which holds a prediction of the same weights and gets a gradient, too: a step moves both towards each other. If {target} is to stand still, as in Q-learning: {whole}.detach() there, or compute it under torch.no_grad().",
     "target_of_another": "The target of {call} is {target} ({place}), which gets a gradient there, too: the loss moves {leaves} towards the prediction. If {target} is to be met as it is: {whole}.detach() there.",
     "learning_target": "{call} changes {target} ({place}), too: both sides are computed with {leaves}, and the loss is small where all of them are alike. If {target} is what is to be met: {target}.detach() there.",
+    "spread_by_log_prob": "{log_prob} has a number for each entry, not one for all of them together: sum it there, .sum(-1, keepdim=True). As it is, {other} has the shape [{wide:commas}] since {met}, and {call} spreads {one} of shape [{shape:commas}] out to [{spread:commas}]: a number of it is compared with several.",
     "spread_by_another": "{call} compares {one} of shape [{shape:commas}] with {other} of shape [{wide:commas}]: both are spread out to [{spread:commas}], so that a number of {one} is compared with several of {other}. {other} has that shape since {met}, from {by} ({made}). If {by} is to have one number for each of {one}: sum or average it there, .sum(-1, keepdim=True).",
     "masked_too_late": "{call} multiplies one number by all of {mask}: {name} is one number of all samples already ({made}), and {mask} leaves none of them out. If it is to: reduction='none' in {function}, then {mask}, then the sum over {mask}.sum().",
     "own_targets": "{call} asks at each place for the token of {tokens} that goes in there ({place}): to copy it is enough. If the next one is to be told: the scores without the last place, [:, :-1], against {tokens}[:, 1:].",
@@ -3607,6 +3618,9 @@ ACCOUNT = {
     "part_kept_off": "{part}, a part of {loss}, sends nothing to what {step} moves ({moved}): {cutter} takes {value} in as a value only ({at}). If that part is to train it: use there what was not cut off.",
     "state_dropped": "{layer} is called without a state ({place}), so each call begins with zeros; {kept} is set to what it returns, and nothing reads it. If the state is to go on: {layer}(x, {kept}).",
     "overwritten_unread": "{name} is given another value ({again}) before anything reads it: the loss that was computed there ({place}) trains nothing. If it is to train: a name of its own, added to the loss, or leave the second out.",
+    "masked_once": "{code} made {n} {n:entry|entries} of {name} 0 once, and steps moved {moved} of {n:it|them} since ({step}), as {n:its|their} gradient is not 0. If {n:it is|they are} to stay 0: multiply {name} with the mask in each forward, as in F.linear(x, weight * mask, bias), or do it again after each step.",
+    "decay_unused": "{code} shows entries of {name} whose gradient is 0, and the weight_decay {setting} of {optimizer} ({made:list}) moves them all the same at each step ({step}). If they are to stay: weight_decay=0 for {name}, in a group of its own.",
+    "momentum_unused": "{code} shows entries of {name} whose gradient is 0, and which move all the same ({step}): {optimizer}'s {setting} has numbers of earlier gradients for them. If they are to stay: write their values back after the step.",
     "decay_beside_zeros": "{code} changes entries of the gradient of {names:few}, and {optimizer}'s weight_decay {setting} moves every entry that is not 0 at each step, also where its gradient is 0 ({step}). If some are to stay: weight_decay=0.",
     "frozen_scaled": "{code} scales {names} at each pass, though frozen: requires_grad keeps gradients off, and not what the code writes. If that is to stay: pass by what has requires_grad False there, or leave it out of the optimizer.",
     "momentum_beside_zeros": '{code} changes entries of the gradient of {names:few}, and entries of gradient 0 move all the same ({step}): {optimizer}\'s {setting} has numbers of earlier gradients for them. If they are to stay: change optimizer.state[p]["{setting}"] there in the same way, or write their values back after the step.',
@@ -3879,6 +3893,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="{names} {n:is|are} made anew in each call of {methods:list}: no optimizer holds {n:it|them}, and what {n:it|they} would learn is gone with {n:it|them}.",
         why="a parameter that a method makes is that call's own: the next call makes another one.",
         mend="make {n:it|them} once, in __init__, as self.… = nn.Parameter(…), and use self.… in {methods:list}.",
+    ),
+    (Cause.NOT_MOVED, "made_anew_in_function"): Answer(
+        verdict="{names} {n:is|are} made anew in each call of {methods:list}: no optimizer holds {n:it|them}, and what {n:it|they} would learn is gone with {n:it|them}.",
+        why="a parameter that a function makes is that call's own: the next call makes another one.",
+        mend="make {n:it|them} once, in __init__ of the module, as self.… = nn.Parameter(…), and hand self.… to {methods:list}.",
     ),
     (Cause.NOT_MOVED, "made_in_forward"): Answer(
         verdict="Each forward of {owner:list} makes {names:few} anew: no optimizer can hold {n:it|them}.",

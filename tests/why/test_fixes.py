@@ -4401,6 +4401,38 @@ for _ in range(2):
         "    def forward(self, x):\n        return self.lin(x) * self.scale",
     ),
 )
+fix(
+    "not_moved/made_anew_in_function",
+    "net",
+    "hasattr(net, 'scale') and not net.scale.equal(torch.ones(2))",
+    """
+def scaled(x):
+    scale = nn.Parameter(torch.ones(2))
+    return x * scale
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+    def forward(self, x):
+        return scaled(self.lin(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+""",
+    (
+        "make it once, in __init__ of the module, as self.… = nn.Parameter(…), and hand self.…",
+        "def scaled(x):\n    scale = nn.Parameter(torch.ones(2))\n",
+        "def scaled(x, scale):\n",
+        "        self.lin = nn.Linear(2, 2)\n",
+        "        self.lin = nn.Linear(2, 2)\n        self.scale = nn.Parameter(torch.ones(2))\n",
+        "scaled(self.lin(x))",
+        "scaled(self.lin(x), self.scale)",
+    ),
+)
 HOLDING = """
 class Net(nn.Module):
     def __init__(self):
@@ -5216,6 +5248,30 @@ opt.step()
         "copy.deepcopy() it",
         "second = nn.Sequential(features",
         "second = nn.Sequential(copy.deepcopy(features)",
+    ),
+)
+fix(
+    "cut/in_a_parameter",
+    "net, loss",
+    "net.a.grad is not None",
+    """
+class Filter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.tensor(0.5))
+        self.weight = nn.Parameter(torch.tensor([[self.a, 1.0]]))
+    def forward(self, x):
+        return F.linear(x, self.weight)
+net = Filter()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+""",
+    (
+        "(torch.stack([…]) in the place of torch.tensor([…])) and without nn.Parameter()",
+        "        self.weight = nn.Parameter(torch.tensor([[self.a, 1.0]]))\n",
+        "",
+        "F.linear(x, self.weight)",
+        "F.linear(x, torch.stack([self.a, torch.tensor(1.0)]).view(1, 2))",
     ),
 )
 fix(

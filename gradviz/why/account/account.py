@@ -26,6 +26,7 @@ from gradviz.why.account.copies import Copies
 from gradviz.why.account.counted_means import counted_means
 from gradviz.why.account.draws import draws
 from gradviz.why.account.drifting import drifting
+from gradviz.why.account.entries_held import entries_held
 from gradviz.why.account.eval_freezes_nothing import eval_freezes_nothing
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
@@ -100,6 +101,7 @@ from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
 from gradviz.why.account.weights_that_learn import weights_that_learn
+from gradviz.why.account.wrapped_values import wrapped_values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
 from gradviz.why.rules.whole.meant import MISSING, of_vain_steps
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -304,6 +306,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from listed_twice(case)
     yield from unregistered(case)
     yield from in_no_optimizer(case)
+    yield from wrapped_values(case)
     yield from module_use(case)
     yield from last_of_padding(case, _loss_domains(case).values_of)
     live = case.live_state
@@ -342,6 +345,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from eval_freezes_nothing(case)
     yield from statistics_of_frozen(case)
     yield from moved_beside_zeros(case)
+    yield from entries_held(case)
     yield from frozen_scaled(case)
     yield from rates(case)
     yield from settings(case)

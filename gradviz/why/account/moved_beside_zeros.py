@@ -69,10 +69,10 @@ def _moved(case: Case) -> Iterator[Moved]:
         for p in group["params"]:
             own = case.live_state.object_of(p)
             calls = None if own is None else _last_changed_and_stepped(case, own)
-            moved_by = None if calls is None else _moved_by(optimizer, group, p)
-            if own is not None and calls is not None and moved_by is not None:
+            by = None if calls is None else moved_by(optimizer, group, p)
+            if own is not None and calls is not None and by is not None:
                 name = case.title(p, case.words.name(case.facts.latest_state[own].id))
-                yield Moved(type(optimizer).__name__, *moved_by, name, own, *calls)
+                yield Moved(type(optimizer).__name__, *by, name, own, *calls)
 
 
 def _last_changed_and_stepped(case: Case, leaf: int) -> tuple[Call, Call] | None:
@@ -120,7 +120,7 @@ def _frozen_held(case: Case) -> dict[int | None, tuple[int, str]]:
     return frozen
 
 
-def _moved_by(optimizer: Any, group: Any, p: Any) -> tuple[str, str] | None:
+def moved_by(optimizer: Any, group: Any, p: Any) -> tuple[str, str] | None:
     """Return by what a step moves the entries of a parameter whose gradient is 0, as the key of a
     sentence and what it names; None where they stay."""
     decay = group.get("weight_decay")

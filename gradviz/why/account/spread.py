@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
-from gradviz.graph.facts import Facts
+from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
@@ -20,6 +20,7 @@ _ADD_A_DIMENSION = {"unsqueeze", "__getitem__", "expand"}
 _DISTANCES = {"pow", "__pow__", "square", "abs", "mul", "mse_loss"}
 _TO_A_NUMBER = _DISTANCES | {"sqrt", "neg", "mean", "sum", "div"}
 _STEPS = 5
+_WAY = 12  # calls back to a log-probability
 
 Shape = tuple[int, ...]
 
@@ -55,26 +56,31 @@ def spread_predictions(facts: Facts, words: Words) -> Iterator[Remark]:
         if found is not None:
             last[line_of(call) or call.id] = found
     of_targets = {one.target.object_id: one for one in reversed([*last.values()])}
-    for one in of_targets.values():
-        met, wide = _made_wide(facts, one)
-        made = None if wide is None else facts.maker.get(wide.id)
-        fields = {
-            "call": words.at(one.call),
-            "one": words.name(one.prediction.id),
-            "other": words.name(one.target.id),
-            "shape": list(map(str, one.prediction.shape or ())),
-            "wide": list(map(str, one.target.shape or ())),
-            "spread": list(map(str, one.shape)),
-        }
-        if wide is None or made is None:
-            yield Remark(Weight.WEIGHTY, "spread_prediction", fields, (one.call,))
-            continue
-        fields |= {
-            "met": words.where(met),
-            "by": wide.code_name or words.name(wide.id),
-            "made": words.where(made),
-        }
-        yield Remark(Weight.WEIGHTY, "spread_by_another", fields, (made, met or made, one.call))
+    yield from (_remark(facts, words, one) for one in of_targets.values())
+
+
+def _remark(facts: Facts, words: Words, one: Spread) -> Remark:
+    """Return what is told of a comparison: with the call from which the target has its shape, and
+    the log-probabilities that it is of, where that is known."""
+    met, wide = _made_wide(facts, one)
+    made = None if wide is None else facts.maker.get(wide.id)
+    fields = {
+        "call": words.at(one.call),
+        "one": words.name(one.prediction.id),
+        "other": words.name(one.target.id),
+        "shape": list(map(str, one.prediction.shape or ())),
+        "wide": list(map(str, one.target.shape or ())),
+        "spread": list(map(str, one.shape)),
+    }
+    if wide is None or made is None:
+        return Remark(Weight.WEIGHTY, "spread_prediction", fields, (one.call,))
+    fields |= {"met": words.where(met), "made": words.where(made)}
+    fields["by"] = wide.code_name or words.name(wide.id)
+    drawn = _log_prob(facts, wide)
+    if drawn is None:
+        return Remark(Weight.WEIGHTY, "spread_by_another", fields, (made, met or made, one.call))
+    fields["log_prob"] = words.statement(drawn)
+    return Remark(Weight.WEIGHTY, "spread_by_log_prob", fields, (drawn, met or made, one.call))
 
 
 def spread_statistics(facts: Facts, words: Words) -> Iterator[Remark]:
@@ -236,6 +242,18 @@ def _made_wide(facts: Facts, one: Spread) -> tuple[Call | None, Tensor | None]:
             met, source = call, _named(facts, wider[0])
         call = facts.maker.get(wider[0].id)
     return met, source
+
+
+def _log_prob(facts: Facts, wide: Tensor) -> Call | None:
+    """Return the statement of the program that took log-probabilities of which a tensor is made,
+    number by number; None where none did, or where something was summed up on the way."""
+    tensor, call = facts.graph.tensor, facts.maker.get(wide.id)
+    for _ in range(_WAY):
+        if call is None or ".log_prob" in code_of(call):
+            return call
+        alike = [i for i in call.inputs if tensor[i].shape == wide.shape and i in facts.maker]
+        call = facts.maker[alike[0]] if alike else None
+    return None
 
 
 def _named(facts: Facts, tensor: Tensor) -> Tensor:

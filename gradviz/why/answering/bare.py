@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import torch
 
 from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
-from gradviz.graph.findings import Cause, Level
+from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import CutReason, GradvizError, Graph, Source, Tensor
 from gradviz.names.bindings import binder_before, scope_of
 from gradviz.names.compiled import file_of
@@ -36,6 +36,7 @@ from gradviz.why.code.reading import (
     is_trained_leaf,
     with_parts,
 )
+from gradviz.why.code.shown import is_compared, is_shown
 from gradviz.why.code.unguarded import unguarded
 from gradviz.why.evidence.messages import (
     cause_of,
@@ -70,7 +71,7 @@ from gradviz.why.question.subjects import (
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
-from gradviz.why.rules.rule import Stage
+from gradviz.why.rules.rule import Stage, always
 from gradviz.why.rules.whole.case import Case
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import Code, say
@@ -84,6 +85,8 @@ _OF_GONE = (
     *(Cause.NON_LEAF, Cause.REBOUND, Cause.MADE_NON_LEAF),
     *(Cause.CUT, Cause.REBUILT_FROM_VALUE, Cause.NO_GRAD_WRITE),
 )
+# what a .grad is that somebody wonders at
+_OF_MISSING = {Symptom.NONE, Symptom.ELSEWHERE, Symptom.ZERO}
 ERROR = 120  # characters of an error that is shown
 
 
@@ -369,7 +372,23 @@ def _of_gradients(bare: Bare) -> Explanation:
             return explain_case(Case((), bare.names, None, bare.recording, proven), None)
         raise GradvizError(say("magic.nothing_found"))
     gravest = max(answers, key=lambda answer: max(answer[0].cause.level, answer[1]))[0]
+    shown = _of_shown(bare, gravest)
+    if shown is not None:
+        return shown._replace(more=(*shown.more, say("bare.also", verdict=gravest.verdict)))
     return _observed(gravest) if _wants_no_gradient(bare, gravest) else gravest
+
+
+def _of_shown(bare: Bare, gravest: Explanation) -> Explanation | None:
+    """Tell of a ``.grad`` that is None or all zeros and that the program shows, or of a result's
+    that it reads, where the gravest answer explains no such ``.grad``: that is what somebody
+    wonders at."""
+    if gravest.cause.level < Level.SUSPECT or gravest.cause.explains & _OF_MISSING:
+        return None
+    shown = _of_looked(bare, _is_shown) or _of_looked_at_gone(bare, _is_shown)
+    if shown is not None and shown.finding.symptom in _OF_MISSING:
+        return shown
+    read_of = _of_looked(bare, _is_used) or _of_looked_at_gone(bare, _is_used)
+    return read_of if read_of is not None and read_of.cause is Cause.NON_LEAF else None
 
 
 def _wants_no_gradient(bare: Bare, told: Explanation) -> bool:
@@ -394,8 +413,11 @@ def _observed(told: Explanation) -> Explanation:
 
 
 def _wider(answer: Explanation | None, other: Explanation | None) -> Explanation | None:
-    """Return the same answer of more tensors, where there is one."""
+    """Return the same answer of more tensors, where there is one; none that may be meant, in the
+    place of one that was looked at."""
     if answer is None or other is None or not answer.where:
+        return answer
+    if other.is_observed and not answer.is_observed:
         return answer
     is_same = (answer.cause, answer.where) == (other.cause, other.where)
     return other if is_same else answer
@@ -406,9 +428,10 @@ def _at_least(answer: Explanation | None, level: Level) -> Explanation | None:
     return answer if answer is not None and answer.cause.level >= level else None
 
 
-def _of_looked(bare: Bare) -> Explanation | None:
-    """Tell of the tensors whose ``.grad`` the program read, where it is none, NaN or all zeros."""
-    odd = _odd(bare)
+def _of_looked(bare: Bare, meant: Callable[[Looked], bool] = always) -> Explanation | None:
+    """Tell of the tensors whose ``.grad`` the program read, in looks that are meant, where it is
+    none, NaN or all zeros."""
+    odd = _odd(bare, meant)
     if not odd:
         return None
     words = {word: t for word, t in bare.looked.items() if word.isidentifier()}
@@ -424,13 +447,13 @@ def _of_looked(bare: Bare) -> Explanation | None:
     return told
 
 
-def _of_looked_at_gone(bare: Bare) -> Explanation | None:
-    """Tell of the last tensor whose ``.grad`` the program read and found None, and that is gone: a
-    function made it and has returned."""
+def _of_looked_at_gone(bare: Bare, meant: Callable[[Looked], bool] = always) -> Explanation | None:
+    """Tell of the last tensor whose ``.grad`` the program read, in a look that is meant, and found
+    None, and that is gone: a function made it and has returned."""
     recording = bare.recording
     looks = [] if recording is None else reversed(recording.looked_at_gone())
     for state, look in looks:
-        if look.attribute != "grad" or not look.missing or _is_asserted(look):
+        if look.attribute != "grad" or not look.missing or _is_asserted(look) or not meant(look):
             continue
         case = Case((), bare.names, None, recording, proven, bare=True)
         filled = case.facts.grads_now.get(state.object_id) is not None
@@ -438,12 +461,26 @@ def _of_looked_at_gone(bare: Bare) -> Explanation | None:
         if not state.requires_grad or state.retains_grad or filled or of_module:
             continue
         gradients = Gradients(case.graph, (), (), (), case.training)
-        name, is_leaf = case.words.name(state.id), bool(state.is_leaf)
+        name, is_leaf = _read_as(look) or case.words.name(state.id), bool(state.is_leaf)
         asked = Asked(name, state.id, requires_grad=True, is_leaf=is_leaf)
         told = next(case.prove(Stage.GRADIENT, gradients.symptom(asked), gradients, asked), None)
         if told is not None and told.cause in _OF_GONE:
-            return told
+            return _read_there(told, look)
     return None
+
+
+def _read_there(told: Explanation, look: Looked) -> Explanation:
+    """Return an answer with the line that read the ``.grad``."""
+    line = locate(look.code, look.lasti).line
+    place = at_line(display_name(look.code.co_filename), line)
+    more = (*told.more, say("bare.read_in", place=place))
+    return told._replace(more=more, lines=tuple(dict.fromkeys([*told.lines, line])))
+
+
+def _read_as(look: Looked) -> str:
+    """Return the variable by which code read it; "" where it is none."""
+    value = getattr(locate(look.code, look.lasti).node, "value", None)
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 def _of_returned_none(bare: Bare) -> Explanation | None:
@@ -525,13 +562,14 @@ def _of_looked_models(bare: Bare) -> Explanation | None:
     return told if told is not None and told.cause is Cause.KEPT_OFF else None
 
 
-def _odd(bare: Bare) -> list[Any]:
-    """Return the tensors whose ``.grad`` the program read, where somebody may ask why."""
+def _odd(bare: Bare, meant: Callable[[Looked], bool]) -> list[Any]:
+    """Return the tensors whose ``.grad`` the program read, in looks that are meant, where somebody
+    may ask why."""
     seen = {id(t): t for t in bare.looked.values()}
     was_none = set(seen)
     looks = [] if bare.recording is None else bare.recording.looked_at()
     for tensor, look in looks:
-        if bare.error is None and _is_asserted(look):
+        if (bare.error is None and _is_asserted(look)) or not meant(look):
             continue  # the program itself says that it is to be so
         if look.attribute == "grad" and (look.missing or not _clears(look)):
             seen[id(tensor)] = tensor
@@ -544,6 +582,18 @@ def _is_asserted(look: Looked) -> bool:
     """Say whether code read it in an ``assert``."""
     node = locate(look.code, look.lasti).node
     return node is not None and isinstance(statement_of(node), ast.Assert)
+
+
+def _is_shown(look: Looked) -> bool:
+    """Say whether code read it in order to show it."""
+    node = locate(look.code, look.lasti).node
+    return node is not None and is_shown(node)
+
+
+def _is_used(look: Looked) -> bool:
+    """Say whether code read it in order to use it, and not to look whether it is there."""
+    node = locate(look.code, look.lasti).node
+    return node is not None and not is_compared(node)
 
 
 def _clears(look: Looked) -> bool:
@@ -632,9 +682,7 @@ def _is_replaced(bare: Bare, recording: Recorded, tensor: Any) -> bool:
 def _derived_by(recording: Recorded) -> set[int]:
     """Return the identities of the living leaves by which autograd.grad derived: what it returned
     is what was wanted, and not their .grad."""
-    graph = recording.graph
-    returned = {i for b in graph.backwards if b.kind == "grad" for i, _ in b.returned}
-    objects = {graph.tensor[i].object_id for i in returned}
+    objects = Facts.of(recording.graph).differentiated_by
     states = ((t, recording.find(t)) for t in recording.living())
     return {id(t) for t, state in states if state is not None and state.object_id in objects}
 

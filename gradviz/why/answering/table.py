@@ -118,6 +118,7 @@ from gradviz.why.rules.whole import (
     truncation,
     uncalled_modules,
     where_frozen,
+    wrapped,
 )
 from gradviz.why.rules.whole.case import Case
 
@@ -342,6 +343,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, SOME, constant_summand.new_leaf, Case.training_asked),
     Rule(AGAIN, SOME, first_order.first_order, Case.training_asked),
     Rule(AGAIN, ZERO, second_order.straight_again, second_order.may_be_second),
+    Rule(AGAIN, MISSING, wrapped.in_a_parameter, wrapped.is_missing),
     Rule(AGAIN, MISSING, leaf_root.with_leaf_root, leaf_root.nothing_reached),
     Rule(AGAIN, MISSING, second_order.none_again, second_order.may_be_second),
     Rule(AGAIN, ANY, dropped_part.dropped_part, Case.recorded_and_mild),
@@ -349,6 +351,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(AGAIN, ANY, idle_parts.trains_nothing, Case.recorded_and_mild),
     Rule(AGAIN, SOME, target_trained.target_held, Case.recorded_and_mild),
     Rule(AGAIN, ANY, made_in_forward.made_in_forward, Case.recorded_and_fine),
+    Rule(AGAIN, ANY, made_in_forward.parameters_in_forward, Case.recorded_and_fine),
     Rule(AGAIN, ANY, extra_gradient.with_added, Case.recorded_and_fine),
     Rule(AGAIN, STAYS, one_network.one_network, Case.may_be_meant),
     Rule(AGAIN, ANY, target_trained.twin_trained, Case.recorded_and_fine),

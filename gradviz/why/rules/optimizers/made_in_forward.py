@@ -1,15 +1,21 @@
-"""Layers that a forward makes anew at each call: no optimizer can hold them, and what they learned
-is gone with them."""
+"""Layers and parameters that a forward makes anew at each call: no optimizer can hold them, and
+what they learned is gone with them."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module, ModuleCall
+from gradviz.graph.records import Module, ModuleCall, Source, Tensor
+from gradviz.graph.training import line_of
+from gradviz.names.bindings import scope_of
+from gradviz.names.statements import makes_parameter, source_of
 from gradviz.watch.identity import parameters
 from gradviz.watch.recorded import Recorded
+from gradviz.why.rules.many import pattern
 from gradviz.why.shown.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -73,3 +79,69 @@ def _written(case: Case) -> set[int]:
     tensor = case.graph.tensor
     made = (c for c in case.graph.calls if c.bookkeeping and c.function.endswith("_"))
     return {tensor[i].object_id for call in made for i in call.outputs}
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+class Making(NamedTuple):
+    """A statement in a function that gives a name to a new parameter.
+
+    Attributes:
+        place: where it stands.
+        name: what it gives it to: ``W``, ``self.w``.
+        function: the name of the function.
+        is_method: whether a class has it.
+    """
+
+    place: Source
+    name: str
+    function: str
+    is_method: bool
+
+
+def parameters_in_forward(case: Case, found: Explanation) -> Explanation | None:
+    """Tell of parameters of one name that the calls of a forward made one after the other, that a
+    loss sends gradients to, and that no optimizer holds and no step moved."""
+    makings = {m.name.rpartition(".")[2]: m for m in _makings(case)}
+    every = _left_in_forward(case) if makings else {}
+    told = {name: leaves for name, leaves in every.items() if name in makings and leaves[1:]}
+    if not told:
+        return None
+    makers = [makings[name] for name in told]
+    in_methods = all(making.is_method for making in makers)
+    return case.answer(
+        Cause.NOT_MOVED,
+        "made_anew" if in_methods else "made_anew_in_function",
+        tensor_ids=[leaves[-1].id for leaves in told.values()],
+        statements=[making.place for making in makers],
+        names=pattern([making.name for making in makers]),
+        n=len(makers),
+        methods=list(dict.fromkeys(making.function for making in makers)),
+    )
+
+
+def _makings(case: Case) -> Iterator[Making]:
+    """Yield the statements that make parameters in functions other than constructors."""
+    for file, node in case.statements.nodes(ast.Assign):
+        scope: Any = scope_of(node)
+        function = getattr(scope, "name", "__init__")
+        if makes_parameter(node.value) and function != "__init__":
+            is_method = isinstance(getattr(scope, "parent", None), ast.ClassDef)
+            for name in map(ast.unparse, node.targets):
+                yield Making(source_of(file, node), name, function, is_method)
+
+
+def _left_in_forward(case: Case) -> dict[str, list[Tensor]]:
+    """Return the leaves that backwards sent gradients to, that were first read inside of a module's
+    call, and that no optimizer holds and no step moved, by name; of each name those of one line."""
+    facts, found = case.facts, list[tuple[tuple[str, object], Tensor]]()
+    moved = {leaf for leaf, used in case.training.sums_used.items() if used}
+    passed_by = moved.union(case.graph.held, *case.held_objects, facts.differentiated_by)
+    for leaf in sorted(facts.leaves_sent_to - passed_by):
+        state = facts.latest_state[leaf]
+        reader = next(iter(facts.readers.get(leaf, ())), None)
+        if reader is not None and facts.outermost_module_call(reader) is not None:
+            name = (state.code_name or "").rpartition(".")[2]
+            found.append(((name, line_of(reader)), state))
+    return {name: leaves for (name, _), leaves in grouped(found).items()}

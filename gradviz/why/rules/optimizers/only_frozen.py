@@ -39,12 +39,29 @@ def only_frozen(case: Case, found: Explanation) -> Explanation | None:
     return case.answer(
         Cause.NOT_MOVED,
         "only_frozen_beside" if learning else "only_frozen",
-        statements=dict.fromkeys(freezing or _makers(case)),
+        statements=dict.fromkeys(_lines(case, freezing, bool(learning))),
         names=pattern([case.title(p, say("entry.a_parameter")) for p in held.values()]),
         n=len(held),
         learning=pattern([case.title(p, say("entry.a_parameter")) for p in learning]),
         count=len(learning),
     )
+
+
+def _lines(case: Case, freezing: list[Source], others_learn: bool) -> list[Source]:
+    """Return the lines that tell of it: where something else learns, which an optimizer was to be
+    given, the freezing is right, and what the optimizer is given stands first."""
+    makers = _makers(case)
+    if not others_learn:
+        return freezing or makers
+    return [*_groups(case, makers), *makers, *freezing]
+
+
+def _groups(case: Case, makers: list[Source]) -> list[Source]:
+    """Return where the groups are listed that optimizers are given by a name."""
+    nodes = [found[1] for place in makers if (found := case.statements.node_at(place))]
+    calls = [n.value for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
+    names = [c.args[0].id for c in calls if c.args and isinstance(c.args[0], ast.Name)]
+    return [place for name in names for place, _ in case.statements.binds(name)]
 
 
 def _makers(case: Case) -> list[Source]:

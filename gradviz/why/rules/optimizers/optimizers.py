@@ -138,7 +138,8 @@ class Optimizers(Subjects):
     @cached_property
     def leaves_never_written(self) -> dict[int, Tensor]:
         """The states of leaves that the loss reaches, and that no optimizer holds and no call
-        wrote, where a step of the optimizers was recorded."""
+        wrote, where a step of the optimizers was recorded; none of inputs by which the program
+        differentiates."""
         live = self.reached_leaves(self.paths)
         rewritten = self.facts.rewritten
         stepped = {i for i, (_, state) in live.items() if state.storage_id in rewritten}
@@ -148,6 +149,7 @@ class Optimizers(Subjects):
             i: state
             for i, (p, state) in live.items()
             if i not in self.held_by_any and i not in stepped and learns(p)
+            if state.object_id not in self.facts.differentiated_by
         }
 
     @cached_property

@@ -402,7 +402,10 @@ class Case(Losses):
         return next((proof for proof in proofs if proof.cause.level is Level.FAULT), None)
 
     def hides_more(self, found: Explanation) -> bool:
-        """Say whether something graver may be behind the answer so far."""
+        """Say whether something graver may be behind the answer so far; not where a result's
+        ``.grad`` was read, which is None whatever else is wrong."""
+        if found.cause is Cause.NON_LEAF and self.sure_grads:
+            return False
         if found.cause.level <= Level.NOTE or found.form == "result_in_no_loss":
             return True
         losses = {id(t) for t in self.losses}

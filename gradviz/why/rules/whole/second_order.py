@@ -46,7 +46,7 @@ def straight_again(case: Case, found: Explanation) -> Explanation | None:
 
 def none_again(case: Case, found: Explanation) -> Explanation | None:
     """Tell of a gradient of a gradient that is None: the first does not depend on that input."""
-    words, asked = case.words, _differentiated(case)
+    words, asked = case.words, case.facts.differentiated_by
     for second in _returned(case):
         if second.state != "none" or second.of_object not in asked:
             continue
@@ -118,7 +118,7 @@ def _state(preview: str | None) -> str:
 def _filled(case: Case) -> Iterator[Second]:
     """Yield the gradients that a backward stored at what autograd.grad had been asked about."""
     assert case.recording is not None
-    facts, asked = case.facts, _differentiated(case)
+    facts, asked = case.facts, case.facts.differentiated_by
     runs = [b for b in case.graph.backwards if b.kind == "backward"]
     # where a step used it, it trains others: what comes to this leaf besides nobody waits for
     alone = [b for b in runs if b.run not in case.training.step_using]
@@ -144,13 +144,6 @@ def _waited_for(case: Case) -> set[int]:
     assert case.recording is not None
     looked = {id(t) for t, look in case.recording.looked_at() if look.attribute == "grad"}
     return looked | ({id(t) for _, t in case.tensors.values()} if case.in_particular else set())
-
-
-def _differentiated(case: Case) -> set[int]:
-    """Return the objects for which autograd.grad was asked for gradients, and gave some."""
-    runs = (b for b in case.graph.backwards if b.kind == "grad")
-    pairs = (pair for run in runs for pair in run.returned)
-    return {case.graph.tensor[i].object_id for i, preview in pairs if preview is not None}
 
 
 def _straight_on(case: Case, run: Backward, of: int) -> list[str]:

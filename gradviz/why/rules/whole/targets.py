@@ -125,9 +125,7 @@ def without_returned(case: Losses, told: Told) -> Told:
     """Return answers without those that a loss does not reach a leaf whose gradient autograd.grad
     gave to the program, where nothing is asked in particular and others have theirs: that is what
     an inner loop adapts, or an attack moves."""
-    runs = (b for b in case.graph.backwards if b.kind == "grad")
-    returned = {i for run in runs for i, preview in run.returned if preview is not None}
-    objects = {case.graph.tensor[i].object_id for i in returned}
+    objects = case.facts.differentiated_by
     if case.in_particular or not any(_is_leaf_with_gradient(a, e) for a, e in told):
         return told
     return [(a, e) for a, e in told if e.cause not in _OF_NO_WAY or not _is_of(case, a, objects)]
