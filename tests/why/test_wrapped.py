@@ -52,6 +52,15 @@ def test_what_a_parameter_was_made_of_is_told_at_the_line_that_wraps(
     assert line in answer.lines
 
 
+def test_a_statement_that_did_not_run_is_not_told() -> None:
+    """As of a switch that is off."""
+    wraps = (
+        f"kernel = {STACKED}; kernel = nn.Parameter(kernel) if self.wraps else torch.ones(1, 1, 3)"
+    )
+    answer = asked(program(f"{NUMBERS}; self.wraps = False", "kernel", wraps))
+    assert "nn.Parameter(kernel)" not in str(answer)
+
+
 def test_numbers_that_are_gone_are_named_beside_the_parameter() -> None:
     made = f"{NUMBERS.replace('self.', '')}; kernel = {COPIED.replace('self.', '')}"
     text = program(f"{made}; self.kernel = nn.Parameter(kernel)", "self.kernel")
@@ -121,6 +130,30 @@ def test_a_parameter_that_each_forward_makes_is_told_at_its_line(text: str, form
     assert (answer.cause, answer.form) == ("not_moved", form)
     line = next(i for i, row in enumerate(text.splitlines(), 1) if "nn.Parameter(" in row)
     assert answer.lines == (line,)
+
+
+LAYERS = """
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.reset()
+    def reset(self):
+        self.w = nn.Parameter(torch.ones(4))
+    def forward(self, x):
+        return x * self.w
+def run():
+    model = nn.Sequential(Gate(), Gate(), nn.Linear(4, 4))
+    loss = model(torch.randn(8, 4)).square().mean()
+    loss.backward()
+    return model, loss
+"""
+
+
+@pytest.mark.parametrize("last", ["model, loss = run()", "_, loss = run()"])
+def test_layers_that_a_method_gives_their_weights_are_left_alone(last: str) -> None:
+    step = "\nnet = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    step += "net(torch.ones(1, 2)).sum().backward()\nopt.step()\n"
+    assert "made_anew" not in asked(LAYERS + last + step).form
 
 
 LAZY = "if self.w is None: self.w = nn.Parameter(torch.ones(4))"

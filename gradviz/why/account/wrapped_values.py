@@ -21,8 +21,7 @@ def wrapped_values(case: Case) -> Iterator[Remark]:
     these leaves are gone and got no gradient."""
     for wrapping in wrappings(case.facts, case.statements):
         leaves = _leaves(case, wrapping)
-        made = wrapping.call.outputs[:1]
-        size = prod(case.graph.tensor[made[0]].shape or ()) if made else 0
+        size = prod(wrapping.leaf.shape or ())
         if not leaves or sum(prod(t.shape or ()) for t in leaves) >= size:
             continue
         fields = {
@@ -46,10 +45,12 @@ def _leaves(case: Case, wrapping: Wrapping) -> list[Tensor]:
     """Return the leaves behind what was wrapped that asked for a gradient, got none, and are gone;
     none of what torch's constructors filled, as a layer that gives its first numbers."""
     facts, tensor = case.facts, case.graph.tensor
-    recording = case.recording
-    assert recording is not None
-    living = {s.object_id for t in recording.living() if (s := recording.find(t)) is not None}
-    known = living | facts.leaves_sent_to | facts.of_modules | facts.writes_by_object.keys()
+    known = (
+        case.living_objects
+        | facts.leaves_sent_to
+        | facts.of_modules
+        | facts.writes_by_object.keys()
+    )
     behind = [tensor[i] for i in sorted(facts.ancestors(wrapping.call.inputs))]
     leaves = {t.object_id: t for t in behind if t.is_leaf and t.requires_grad}
     return [t for own, t in leaves.items() if own not in known]

@@ -5,29 +5,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradviz.graph.facts import Facts
-from gradviz.graph.records import Call, Source
-from gradviz.names.position import display_name
+from gradviz.graph.records import Call, Source, Tensor
+from gradviz.names.position import display_name, last_name
 from gradviz.names.statements import Statements, makes_parameter, source_of
 
 
 class Wrapping(NamedTuple):
-    """A statement that makes a parameter, and the call whose result that got.
+    """A statement that made a parameter, and the call whose result that got.
 
     Attributes:
         place: where the statement stands.
         call: the last recorded call that computed the values.
+        leaf: the parameter, as it was met first.
     """
 
     place: Source
     call: Call
+    leaf: Tensor
 
 
 def wrappings(facts: Facts, statements: Statements) -> Iterator[Wrapping]:
-    """Yield each statement that makes a parameter of what a recorded call computed: inside of that
-    statement, or above it, under the name that it wraps."""
+    """Yield each statement that made a parameter of what a recorded call computed: inside of that
+    statement, or above it, under the name that it wraps. A statement that did not run left none."""
     for file, node in statements.nodes(ast.Call):
         if not makes_parameter(node) or not node.args:
             continue
@@ -39,8 +41,29 @@ def wrappings(facts: Facts, statements: Statements) -> Iterator[Wrapping]:
                 for call in facts.ordinary_calls
                 if any(facts.graph.tensor[i].code_name == node.args[0].id for i in call.outputs)
             ]
-        if inside:
-            yield Wrapping(source_of(file, node), inside[-1])
+        leaf = _leaf_made(facts, inside[-1], node) if inside else None
+        if leaf is not None:
+            yield Wrapping(source_of(file, node), inside[-1], leaf)
+
+
+def _leaf_made(facts: Facts, call: Call, node: ast.Call) -> Tensor | None:
+    """Return the leaf that was first met after a call, has the shape of its result, and the name
+    that the statement gives to a parameter, where it gives one."""
+    shapes = {facts.graph.tensor[i].shape for i in call.outputs}
+    name = _name_given(node)
+    for states in facts.states.values():
+        first = states[0]
+        is_new = first.is_leaf and first.requires_grad and first.id > max(call.outputs, default=0)
+        is_named = not name or (first.code_name or "").rpartition(".")[2] in ("", name)
+        if is_new and is_named and first.shape in shapes:
+            return first
+    return None
+
+
+def _name_given(node: Any) -> str:
+    """Return the last part of what a statement assigns a parameter to; "" where it hands it on."""
+    statement = node.parent
+    return last_name(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
 
 
 def place_of_wrapping(call: Call, statements: Statements) -> Source | None:

@@ -4,14 +4,15 @@ what they learned is gone with them."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module, ModuleCall, Source, Tensor
+from gradviz.graph.records import Call, Module, ModuleCall, Source, Tensor
 from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
+from gradviz.names.frames import frames
 from gradviz.names.statements import makes_parameter, source_of
 from gradviz.watch.identity import parameters
 from gradviz.watch.recorded import Recorded
@@ -92,20 +93,26 @@ class Making(NamedTuple):
         name: what it gives it to: ``W``, ``self.w``.
         function: the name of the function.
         is_method: whether a class has it.
+        lines: of the function.
     """
 
     place: Source
     name: str
     function: str
     is_method: bool
+    lines: range
+
+    def is_around(self, call: Call) -> bool:
+        """Say whether a call ran in the function, or below it."""
+        return any(f.file == self.place.file and f.line in self.lines for f in frames(call))
 
 
 def parameters_in_forward(case: Case, found: Explanation) -> Explanation | None:
     """Tell of parameters of one name that the calls of a forward made one after the other, that a
     loss sends gradients to, and that no optimizer holds and no step moved."""
     makings = {m.name.rpartition(".")[2]: m for m in _makings(case)}
-    every = _left_in_forward(case) if makings else {}
-    told = {name: leaves for name, leaves in every.items() if name in makings and leaves[1:]}
+    every = _left_in_forward(case, makings) if makings else {}
+    told = {name: leaves for name, leaves in every.items() if leaves[1:]}
     if not told:
         return None
     makers = [makings[name] for name in told]
@@ -129,19 +136,27 @@ def _makings(case: Case) -> Iterator[Making]:
         if makes_parameter(node.value) and function != "__init__":
             is_method = isinstance(getattr(scope, "parent", None), ast.ClassDef)
             for name in map(ast.unparse, node.targets):
-                yield Making(source_of(file, node), name, function, is_method)
+                lines = range(scope.lineno, (scope.end_lineno or 0) + 1)
+                yield Making(source_of(file, node), name, function, is_method, lines)
 
 
-def _left_in_forward(case: Case) -> dict[str, list[Tensor]]:
+def _left_in_forward(case: Case, makings: Mapping[str, Making]) -> dict[str, list[Tensor]]:
     """Return the leaves that backwards sent gradients to, that were first read inside of a module's
-    call, and that no optimizer holds and no step moved, by name; of each name those of one line."""
+    call, in the function that makes what has their name, and that no optimizer holds and no step
+    moved, by that name; of each name those of one line, where all but one are gone."""
     facts, found = case.facts, list[tuple[tuple[str, object], Tensor]]()
     moved = {leaf for leaf, used in case.training.sums_used.items() if used}
     passed_by = moved.union(case.graph.held, *case.held_objects, facts.differentiated_by)
     for leaf in sorted(facts.leaves_sent_to - passed_by):
         state = facts.latest_state[leaf]
         reader = next(iter(facts.readers.get(leaf, ())), None)
-        if reader is not None and facts.outermost_module_call(reader) is not None:
-            name = (state.code_name or "").rpartition(".")[2]
+        name = (state.code_name or "").rpartition(".")[2]
+        if reader is None or name not in makings or not makings[name].is_around(reader):
+            continue
+        if facts.outermost_module_call(reader) is not None:
             found.append(((name, line_of(reader)), state))
-    return {name: leaves for (name, _), leaves in grouped(found).items()}
+    return {
+        name: leaves
+        for (name, _), leaves in grouped(found).items()
+        if sum(t.object_id in case.living_objects for t in leaves) <= 1
+    }
