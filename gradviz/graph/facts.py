@@ -682,9 +682,14 @@ class Facts:
         edge = tensor.gradient_edge
         return self.graph.node.get(edge.node_id) if edge and not tensor.is_leaf else None
 
-    def reachable(self, node_ids: Iterable[int], inside: Set[int] | None = None) -> set[int]:
+    def reachable(
+        self,
+        node_ids: Iterable[int],
+        inside: Set[int] | None = None,
+        without: Set[int] = frozenset(),
+    ) -> set[int]:
         """Find every node that a gradient starting at ``node_ids`` can meet, those included; with
-        ``inside`` along edges to these nodes only."""
+        ``inside`` along edges to these nodes only, and not along those to nodes of ``without``."""
         edges_from = self.graph.edges_from
         seen: set[int] = set()
         todo = list(node_ids)
@@ -693,7 +698,8 @@ class Facts:
             if node not in seen:
                 seen.add(node)
                 nexts = [e.next_node_id for e in edges_from.get(node, ())]
-                todo += [n for n in nexts if n is not None and (inside is None or n in inside)]
+                nexts = [n for n in nexts if inside is None or n in inside]
+                todo += [n for n in nexts if n is not None and n not in without]
         return seen
 
     def above(self, node_ids: Iterable[int]) -> set[int]:

@@ -190,7 +190,8 @@ class Names:
         if run is None or (call.direct and not call.custom):
             return None
         owner, path = self._called(run.outermost.site, run.outermost.root), run.below_outermost
-        return f"{owner}.{path}" if path else owner
+        is_below = path and path != "?"  # of a loss that a forward makes, the module around it
+        return f"{owner}.{path}" if is_below else owner
 
     def root(self, root: Root) -> str:
         """Return the variable of a module that ran, as it was called first, else its class."""

@@ -130,7 +130,8 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED: tuple[str, ...] = ()  # nothing asks these here yet
+# nothing asks these here yet: the seventeenth blind set
+UNASKED = ("real_blind17/a", "real_blind17/b", "real_blind17/healthy")
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER

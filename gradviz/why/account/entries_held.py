@@ -7,7 +7,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.records import Call
+import torch
+
+from gradviz.graph.records import Call, Source
 from gradviz.graph.training import Did
 from gradviz.names.statements import source_of
 from gradviz.why.account.moved_beside_zeros import moved_by
@@ -28,11 +30,12 @@ def entries_held(case: Case) -> Iterator[Remark]:
     """Tell of entries that were to stay and do not."""
     if case.recording is None:
         return
-    for p in held_by(case.known_optimizers).values():
+    products = [call for call in case.facts.ordinary_calls if call.function in _MASKING]
+    for p in held_by(case.known_optimizers).values() if products else ():
         own = case.live_state.object_of(p)
         steps = [] if own is None else _steps(case, own)
         if own is not None and steps:
-            yield from _masked_once(case, p, own, steps)
+            yield from _masked_once(case, p, own, steps, products)
     yield from _moved_without_gradient(case)
 
 
@@ -44,10 +47,12 @@ def _steps(case: Case, own: int) -> list[Call]:
 # --- set to 0 once --------------------------------------------------------------------------------
 
 
-def _masked_once(case: Case, p: Any, own: int, steps: list[Call]) -> Iterator[Remark]:
+def _masked_once(
+    case: Case, p: Any, own: int, steps: list[Call], products: list[Call]
+) -> Iterator[Remark]:
     """Tell of a mask that a parameter was multiplied with before the first step, and no more, where
     entries at its zeros are there again."""
-    masking = _last_masking(case, own, steps[0])
+    masking = _last_masking(case, own, steps[0], products)
     mask = None if masking is None else _mask_of(case, p, masking)
     if masking is None or mask is None:
         return
@@ -64,15 +69,11 @@ def _masked_once(case: Case, p: Any, own: int, steps: list[Call]) -> Iterator[Re
         yield Remark(Weight.WEIGHTY, "masked_once", fields, (masking,), frozenset({own}))
 
 
-def _last_masking(case: Case, own: int, step: Call) -> Call | None:
-    """Return the call that multiplied the values of a leaf last, where that was before a step, and
-    none did it since."""
+def _last_masking(case: Case, own: int, step: Call, products: list[Call]) -> Call | None:
+    """Return the one of some products that multiplied the values of a leaf last, where that was
+    before a step, and none did it since."""
     tensor, memory = case.graph.tensor, case.facts.latest_state[own].storage_id
-    calls = [
-        call
-        for call in case.facts.ordinary_calls
-        if call.function in _MASKING and any(tensor[i].storage_id == memory for i in call.outputs)
-    ]
+    calls = [c for c in products if any(tensor[i].storage_id == memory for i in c.outputs)]
     return calls[-1] if calls and calls[-1].id < step.id else None
 
 
@@ -87,9 +88,16 @@ def _mask_of(case: Case, p: Any, call: Call) -> Any:
             continue
         values = living.detach()
         is_mask = bool(((values == 0) | (values == 1)).all()) and bool((values == 0).any())
-        if is_mask and values.dim() <= p.dim() and p[...].shape == (values * p).shape:
+        if is_mask and _fits(values.shape, p.shape):
             return values
     return None
+
+
+def _fits(shape: torch.Size, whole: torch.Size) -> bool:
+    """Say whether values of one shape are laid over a tensor of another one, from its last
+    dimension on."""
+    pairs = zip(reversed(shape), reversed(whole), strict=False)
+    return len(shape) <= len(whole) and all(one in (1, n) for one, n in pairs)
 
 
 # --- of no gradient -------------------------------------------------------------------------------
@@ -101,26 +109,33 @@ def _moved_without_gradient(case: Case) -> Iterator[Remark]:
     groups = [(o, group) for o in case.known_optimizers for group in o.param_groups]
     for optimizer, group in groups:
         for p in group["params"]:
-            own = case.live_state.object_of(p)
-            by = None if own is None else moved_by(optimizer, group, p)
+            by = moved_by(optimizer, group, p)
             shown = None if by is None else _shown_at_zeros(case, optimizer, p, by)
-            steps = _steps(case, own) if own is not None and shown is not None else []
-            if own is None or by is None or shown is None or not steps:
-                continue
-            fields = {
-                "code": case.words.source(shown),
-                "name": case.title(p, case.words.name(case.facts.latest_state[own].id)),
-                "optimizer": type(optimizer).__name__,
-                "setting": by[1],
-                "step": case.words.at(steps[-1]),
-                "made": [case.words.source(place) for place in case.where_made(optimizer)],
-            }
-            key = "decay_unused" if by[0] == "decay_beside_zeros" else "momentum_unused"
-            places = (*case.where_made(optimizer), shown)
-            yield Remark(Weight.WEIGHTY, key, fields, (), frozenset({own}), places)
+            if by is not None and shown is not None:
+                yield from _of_shown(case, optimizer, p, by, shown)
 
 
-def _shown_at_zeros(case: Case, optimizer: Any, p: Any, by: tuple[str, str]) -> Any:
+def _of_shown(
+    case: Case, optimizer: Any, p: Any, by: tuple[str, str], shown: Source
+) -> Iterator[Remark]:
+    """Tell of a parameter of which a place shows entries that steps move without a gradient."""
+    own, made = case.live_state.object_of(p), case.where_made(optimizer)
+    steps = [] if own is None else _steps(case, own)
+    if own is None or not steps:
+        return
+    fields = {
+        "code": case.words.source(shown),
+        "name": case.title(p, case.words.name(case.facts.latest_state[own].id)),
+        "optimizer": type(optimizer).__name__,
+        "setting": by[1],
+        "step": case.words.at(steps[-1]),
+        "made": [case.words.source(place) for place in made],
+    }
+    key = "decay_unused" if by[0] == "decay_beside_zeros" else "momentum_unused"
+    yield Remark(Weight.WEIGHTY, key, fields, (), frozenset({own}), (*made, shown))
+
+
+def _shown_at_zeros(case: Case, optimizer: Any, p: Any, by: tuple[str, str]) -> Source | None:
     """Return the last place that shows entries of a parameter whose gradient is 0 throughout, and
     which a step moves; None where there is none."""
     if p.grad is None or p.grad.is_sparse:

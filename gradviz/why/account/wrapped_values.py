@@ -45,12 +45,8 @@ def _leaves(case: Case, wrapping: Wrapping) -> list[Tensor]:
     """Return the leaves behind what was wrapped that asked for a gradient, got none, and are gone;
     none of what torch's constructors filled, as a layer that gives its first numbers."""
     facts, tensor = case.facts, case.graph.tensor
-    known = (
-        case.living_objects
-        | facts.leaves_sent_to
-        | facts.of_modules
-        | facts.writes_by_object.keys()
-    )
+    is_elsewhere = facts.leaves_sent_to | facts.of_modules | facts.writes_by_object.keys()
+    known = case.live_state.living | is_elsewhere
     behind = [tensor[i] for i in sorted(facts.ancestors(wrapping.call.inputs))]
     leaves = {t.object_id: t for t in behind if t.is_leaf and t.requires_grad}
     return [t for own, t in leaves.items() if own not in known]

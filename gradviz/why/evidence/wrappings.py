@@ -33,17 +33,21 @@ def wrappings(facts: Facts, statements: Statements) -> Iterator[Wrapping]:
     for file, node in statements.nodes(ast.Call):
         if not makes_parameter(node) or not node.args:
             continue
-        path, lines = display_name(file.filename), range(node.lineno, (node.end_lineno or 0) + 1)
-        inside = [c for c in facts.ordinary_calls if _stands_in(c, path, lines)]
-        if isinstance(node.args[0], ast.Name):
-            inside = [
-                call
-                for call in facts.ordinary_calls
-                if any(facts.graph.tensor[i].code_name == node.args[0].id for i in call.outputs)
-            ]
-        leaf = _leaf_made(facts, inside[-1], node) if inside else None
+        computing = _computing(facts, display_name(file.filename), node)
+        leaf = _leaf_made(facts, computing[-1], node) if computing else None
         if leaf is not None:
-            yield Wrapping(source_of(file, node), inside[-1], leaf)
+            yield Wrapping(source_of(file, node), computing[-1], leaf)
+
+
+def _computing(facts: Facts, path: str, node: ast.Call) -> list[Call]:
+    """Return the calls that computed what a statement wraps: those that gave their result the name
+    which it wraps; of an expression those that stand in it."""
+    wrapped, tensor = node.args[0], facts.graph.tensor
+    if isinstance(wrapped, ast.Name):
+        name = wrapped.id
+        calls = facts.ordinary_calls
+        return [c for c in calls if any(tensor[i].code_name == name for i in c.outputs)]
+    return [call for call in facts.ordinary_calls if _stands_in(call, path, node)]
 
 
 def _leaf_made(facts: Facts, call: Call, node: ast.Call) -> Tensor | None:
@@ -71,14 +75,13 @@ def place_of_wrapping(call: Call, statements: Statements) -> Source | None:
     stands, else the only one of the program that wraps what has a name; None where several do."""
     every = [(f, n) for f, n in statements.nodes(ast.Call) if makes_parameter(n) and n.args]
     for file, node in every:
-        lines = range(node.lineno, (node.end_lineno or 0) + 1)
-        if _stands_in(call, display_name(file.filename), lines):
+        if _stands_in(call, display_name(file.filename), node):
             return source_of(file, node)
     named = [source_of(f, n) for f, n in every if isinstance(n.args[0], ast.Name)]
     return named[0] if len(named) == 1 else None
 
 
-def _stands_in(call: Call, path: str, lines: range) -> bool:
-    """Say whether a call stands in some lines of a file."""
-    source = call.source
+def _stands_in(call: Call, path: str, node: ast.expr) -> bool:
+    """Say whether a call stands in the lines of an expression of a file."""
+    source, lines = call.source, range(node.lineno, (node.end_lineno or 0) + 1)
     return source is not None and source.file == path and source.line in lines

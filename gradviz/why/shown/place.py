@@ -53,10 +53,11 @@ def _calls_of(finding: Finding, operations: Operations) -> list[int]:
     nodes = (graph.node[i] for i in finding.node_ids if i in graph.node)
     objects = {graph.tensor[i].object_id for i in finding.tensor_ids if i in graph.tensor}
     told = [call.id for call in (*finding.calls, *finding.also_at)]
+    reading = operations.all if objects else ()
     ways = (
         [*told, *(cut.call_id for cut in finding.cuts)],
         [node.call_id for node in nodes if node.call_id is not None],
-        [op.call.id for op in operations.all if _reads(graph, op.call, objects)],
+        [op.call.id for op in reading if _reads(graph, op.call, objects)],
     )
     drawn = ([i for i in dict.fromkeys(way) if _is_drawn(i, operations)] for way in ways)
     return next(filter(None, drawn), [])

@@ -115,11 +115,8 @@ def _is_enough(failure: Failure, root: int, doors: list[Door]) -> bool:
     doors has no history."""
     edges = (failure.graph.tensor[i].gradient_edge for door in doors for i in door.history)
     closed = {edge.node_id for edge in edges if edge is not None}
-    todo = [root]
-    for node in todo:  # which grows
-        further = (e.next_node_id for e in failure.graph.edges_from.get(node, ()))
-        todo += [n for n in further if n is not None and n not in closed and n not in todo]
-    return stale_nodes(failure, [root]).isdisjoint(todo)
+    open_still = failure.facts.reachable([root], without=closed)
+    return stale_nodes(failure, [root]).isdisjoint(open_still)
 
 
 def _edits_of(failure: Failure, door: Door, root: Tensor, maker: Call) -> list[str]:

@@ -108,14 +108,12 @@ def too_many_classes(line: FailedLine, failure: Failure) -> Fields:
     return told if told is not None and told["lowest"] == 0 else None
 
 
-_NOTHING = [ast.Constant(None)] * 2  # stands for arguments that a call does not have
-
-
 def _classes(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
     """Return what a loss of classes was given: scores, and targets of which one is too high."""
     found = _CLASS.search(failure.text)
-    for call in line.nodes(ast.Call) if found is not None else ():
-        scores, target = (_tensor(line, given) for given in [*call.args, *_NOTHING][:2])
+    calls = line.nodes(ast.Call) if found is not None else ()
+    for call in (one for one in calls if len(one.args) >= 2):
+        scores, target = (_tensor(line, given) for given in call.args[:2])
         if scores is None or target is None or scores.dim() < 1:
             continue
         count = scores.shape[min(1, scores.dim() - 1)]
@@ -133,8 +131,11 @@ def _classes(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
     return None
 
 
-_OF_PROBABILITIES = {"BCELoss": "BCEWithLogitsLoss"}
-_FUNCTIONS = {"binary_cross_entropy": "binary_cross_entropy_with_logits"}
+# losses of probabilities, as a class and as a function, and what takes scores in their place
+_OF_SCORES = {
+    "BCELoss": "BCEWithLogitsLoss",
+    "binary_cross_entropy": "binary_cross_entropy_with_logits",
+}
 
 
 def scores_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
@@ -142,8 +143,8 @@ def scores_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
     None where these are not finite, which has another cause."""
     for call in line.nodes(ast.Call):
         kind = type(line.value(call.func)).__name__
-        name = kind if kind in _OF_PROBABILITIES else callee_of(call.func) or ""
-        wanted = {**_OF_PROBABILITIES, **_FUNCTIONS}.get(name)
+        name = kind if kind in _OF_SCORES else callee_of(call.func) or ""
+        wanted = _OF_SCORES.get(name)
         scores = _tensor(line, call.args[0]) if call.args else None
         if wanted is None or (scores is not None and not bool(scores.isfinite().all())):
             continue

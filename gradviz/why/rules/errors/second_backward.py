@@ -128,14 +128,9 @@ def _leaves_reached_anew(failure: Failure, found: Earlier) -> set[int]:
     """Return the leaves to which this backward goes without what the earlier one has freed."""
     node, leaf_at = failure.graph.node, failure.facts.leaf_at
     freed = {n for n in found.run.ran if node[n].kind is not NodeKind.ACCUMULATE_GRAD}
-    todo = [*(failure.run.roots if failure.run else ())]
-    seen = {*todo}
-    for one in todo:  # which grows
-        further = {edge.next_node_id for edge in failure.graph.edges_from.get(one, ())}
-        new = [n for n in further - freed - seen if n is not None]
-        seen.update(new)
-        todo += new
-    return objects(leaf_at[n] for n in seen if n in leaf_at)
+    roots = failure.run.roots if failure.run else ()
+    met = failure.facts.reachable(roots, without=freed)
+    return objects(leaf_at[n] for n in met if n in leaf_at)
 
 
 def _meets_anew(

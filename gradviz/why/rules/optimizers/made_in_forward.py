@@ -158,5 +158,5 @@ def _left_in_forward(case: Case, makings: Mapping[str, Making]) -> dict[str, lis
     return {
         name: leaves
         for (name, _), leaves in grouped(found).items()
-        if sum(t.object_id in case.living_objects for t in leaves) <= 1
+        if sum(t.object_id in case.live_state.living for t in leaves) <= 1
     }

@@ -90,14 +90,6 @@ class Losses(Optimizers):
         return list(dict.fromkeys([*self.every_loss, *unread]))
 
     @cached_property
-    def living_objects(self) -> set[int]:
-        """The objects of the tensors that are still there."""
-        recording = self.recording
-        assert recording is not None
-        states = map(recording.find, recording.living())
-        return {state.object_id for state in states if state is not None}
-
-    @cached_property
     def held_objects(self) -> list[set[int]]:
         """Of each known optimizer the objects that it holds."""
         recording = self.recording
