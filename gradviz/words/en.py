@@ -2307,7 +2307,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.SECOND_BACKWARD, "once"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was tracked for the sake of {leaves:few}, and nothing here updates {leaves:that|those}.",
-        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration.",
+        mend="make {every:few} without requires_grad before that line runs: nothing here updates {leaves:it|them}. If what is behind it is to learn: compute {codes:it|them} anew in each iteration, with all that is made of {codes:it|them}.",
     ),
     (Cause.SECOND_BACKWARD, "once_unmoved"): COMPUTED_ONCE._replace(
         why="{name} gave up what it had saved in {first}. It was computed from {leaves:few}.",

@@ -2617,6 +2617,20 @@ fix_of_error(
     ),
 )
 fix_of_error(
+    "second_backward/once",  # the second line saves nothing: told is what it is made of
+    TARGET.replace("STEP", UPDATED).replace(".exp()\n", ".exp()\ntarget = target + 0.1\n"),
+    (
+        "make true_w without requires_grad",
+        "true_w = torch.ones(2, 1, requires_grad=True)",
+        "true_w = torch.ones(2, 1)",
+    ),
+    (
+        "anew in each iteration, with all that is made of it",
+        "for _ in range(3):",
+        "for _ in range(3):\n    target = (x @ true_w).exp()\n    target = target + 0.1",
+    ),
+)
+fix_of_error(
     "second_backward/once_unmoved",
     TARGET.replace("STEP", "pass"),
     (

@@ -55,7 +55,7 @@ def made_once(failure: Failure) -> Explanation | None:
     place = place_of_binding(failure, maker, first)
     form = _form_of_once(failure, found, leaves, place)
     makers = [failure.facts.first_maker.get(t.object_id) for t in leaves]
-    besides = _made_once_besides(failure, found, place)
+    besides = _made_once_besides(failure, found, place, form)
     places = in_order([place, *(made.place for made in besides)])
     told = _all_learning(leaves, besides, moved) if learning else leaves
     form, mended = _mend_of_once(failure, found, leaves, places, form)
@@ -196,21 +196,44 @@ class MadeOnce(NamedTuple):
     leaves: list[Tensor]
 
 
-def _made_once_besides(failure: Failure, found: Earlier, place: Call) -> list[MadeOnce]:
+def _made_once_besides(failure: Failure, found: Earlier, place: Call, form: str) -> list[MadeOnce]:
     """Return the other statements above the loop whose results this backward goes through and the
-    earlier one freed: with the first computed anew, it would raise there."""
-    facts, others = failure.facts, dict[object, MadeOnce]()
-    for tensor in failure.shared(found.run.ran):
-        maker = facts.maker.get(tensor.id)
+    earlier one freed: with the first computed anew, it would raise there. Where it is the leaves
+    that are to be tracked no more, what only hands on a result is none of them."""
+    others = dict[object, MadeOnce]()
+    makers = _makers_of_freed if form == "once" else _makers_of_shared
+    for maker, leaves in makers(failure, found.run):
         if maker is None or maker.id > found.backward.id or failure.call is None:
             continue
         if failure.made_again(maker, found.backward, failure.call):
             continue
         other = place_of_binding(failure, maker, found.backward)
         if line_of(other) != line_of(place):
-            leaves = [*facts.leaves_reached(tensor.id)]
             others.setdefault(line_of(other), MadeOnce(other, leaves))
     return [*others.values()]
+
+
+def _makers_of_shared(
+    failure: Failure, earlier: Backward
+) -> Iterator[tuple[Call | None, list[Tensor]]]:
+    """Yield the calls that made the results at which this backward enters what an earlier one
+    freed, and the leaves behind each."""
+    facts = failure.facts
+    for tensor in failure.shared(earlier.ran):
+        yield facts.maker.get(tensor.id), [*facts.leaves_reached(tensor.id)]
+
+
+def _makers_of_freed(
+    failure: Failure, earlier: Backward
+) -> Iterator[tuple[Call | None, list[Tensor]]]:
+    """Yield the calls that made the nodes that this backward comes to first of those whose saved
+    tensors an earlier one freed, and the leaves behind each."""
+    graph, facts = failure.graph, failure.facts
+    freed = {n for n, runs in facts.runs_that_freed.items() if earlier.run in runs}
+    met = facts.reachable(failure.run.roots if failure.run else (), without=freed)
+    nexts = {e.next_node_id for n in met for e in graph.edges_from.get(n, ())}
+    for node_id in sorted(freed & nexts):
+        yield failure.maker(graph.node[node_id]), [*facts.leaves_below(node_id)]
 
 
 def _never_moved(failure: Failure, earlier: Backward, moved: set[int]) -> list[Tensor]:
