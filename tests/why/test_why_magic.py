@@ -746,6 +746,31 @@ def test_a_recorded_error_is_explained_whatever_else_the_notebook_holds(
         assert later == told
 
 
+@pytest.mark.parametrize("words", ["model.w", "net", "model"])
+def test_a_module_without_parameters_is_told_whatever_is_named(
+    shell: InteractiveShell, words: str
+) -> None:
+    cell = """%%gradviz
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.zeros(2)
+    def forward(self, x):
+        return x * self.w
+model = Plain()
+model(net.weight.detach())
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+    shown(shell, cell)
+    (told,) = shown(shell, f"%gradviz why {words}")
+    assert told.startswith("model.parameters() is empty: model.w is a plain tensor")
+    assert "line 5, self.w = torch.zeros(2)" in told
+    # twin: what is a parameter is asked about as ever
+    shown(shell, cell.replace("= torch.zeros(2)", "= nn.Parameter(torch.zeros(2))"))
+    (told,) = shown(shell, f"%gradviz why {words}")
+    assert "not a parameter" not in told
+
+
 def test_an_error_that_no_recorded_call_raised_is_not_said_to_need_a_recording(
     shell: InteractiveShell,
 ) -> None:

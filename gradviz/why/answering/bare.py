@@ -58,7 +58,6 @@ from gradviz.why.question.failing import (
     failing_looks,
     failing_place,
     parts_of_module,
-    starved,
 )
 from gradviz.why.question.snapshots import used_as_it_was
 from gradviz.why.question.subjects import (
@@ -227,10 +226,8 @@ def _of_error(bare: Bare, error: BaseException) -> Explanation:
     """Explain an error of autograd's; of another one tell what its line, or the code before it,
     shows."""
     kind, text = read_error(error)
-    cause = cause_of(text)
-    handed = starved(error) if cause is Cause.NOT_A_PARAMETER else None
-    case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses, (), handed)
-    if cause is None:
+    case = Case(bare.subjects, bare.names, None, bare.recording, proven, bare.losses)
+    if cause_of(text) is None:
         told = explain_failure(case.failure(error))
         if told is not None and told.cause is not Cause.NOT_KNOWN:
             return told

@@ -27,7 +27,7 @@ from gradviz.why.evidence.messages import (
 )
 from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.failed_line import FailedLine
-from gradviz.why.question.failing import Spot, Starved, frames_of
+from gradviz.why.question.failing import Spot, Starved, frames_of, starved
 from gradviz.why.question.subjects import apart, held_by, of_kind, state_of
 from gradviz.why.rules.errors.detaching import detaching
 from gradviz.why.rules.errors.failure import Failure, call_at, recorded_error
@@ -63,7 +63,6 @@ class Case(Losses):
         prove: tries the rules of another stage: the table stands above its rules.
         losses, grads: those of the tensors that surely are losses, and whose ``.grad`` is asked.
         bare: the reader named none of the subjects.
-        starved: what is known of the module whose parameters an optimizer was handed.
         ended: the error with which the recording ended, where it still stands: its line and names.
     """
 
@@ -76,14 +75,12 @@ class Case(Losses):
         prove: Prove,
         losses: Iterable[Any] = (),
         grads: Iterable[Any] = (),
-        starved: Starved | None = None,
         bare: bool = False,
         ended: BaseException | None = None,
     ) -> None:
         super().__init__(subjects, names, model, recording, losses, grads, bare)
         self.ended = ended
         self.prove = prove
-        self.starved = starved
         self.told: Told = []  # the answer about each tensor
 
     # --- an error ---------------------------------------------------------------------------------
@@ -113,7 +110,7 @@ class Case(Losses):
             graph,
             raised=event,
             flags=flags,
-            starved=self.starved,
+            starved=None if error is None else _starved(error, text),
             optimizers=self.objects_of_optimizers(graph, error),
             failed=None if error is None else FailedLine(error, statements),
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
@@ -631,6 +628,12 @@ def _is_fine(answer: Explanation) -> bool:
 def _holds_what_was_written(gradients: Gradients) -> bool:
     """Say whether another backward would raise, because what it saved was written in place."""
     return not gradients.used_up and gradients.holder_of_written is not None
+
+
+def _starved(error: BaseException, text: str) -> Starved | None:
+    """Return what is known of the module that had no parameters to hand over, or took something
+    else in the place of one; None of another error."""
+    return starved(error) if cause_of(text) is Cause.NOT_A_PARAMETER else None
 
 
 def ended_with(graph: Graph) -> Raised | None:
