@@ -129,7 +129,7 @@ LEARNT3 = {
         "u037": ("second_backward", "advantages = (advantages - advantages.m… was computed once"),
     },
     "real_blind11/healthy": {
-        "u059": ("healthy", "No step moves learner.target_encoder.{0,2}.*: 29 times ma.data ="),
+        "u059": ("healthy", "No step moves learner.target_encoder.{0,2}.*: 30 times ma.data ="),
         "u065": ("healthy", "12 of 12 trainable parameters have a gradient"),
         "u066": ("healthy", "each step used the gradients of its own loss alone"),
         "u079": ("healthy", "22 of 22 trainable parameters have a gradient"),
