@@ -879,6 +879,7 @@ BARE = {
     # what the failing line can do where a gradient may well be None
     "if_wanted": "if gradients are wanted: call backward() on the loss.",
     "skip": "where there need not be a gradient yet, or at all, skip it in {places:list}: {conditions:commas}.",
+    "not_each_step": "{first} Or, where not each step is to use it: find_unused_parameters=True in DistributedDataParallel(…).",
     "read_before": "read it before it is cleared: after the backward, and above {place}.",
     "frozen_skip": "if it is meant to stay as it is, leave it out in {places:list}: {conditions:commas}. {first:cap}",
     "that_line": "that line",

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from gradviz.graph.copies import copied
 from gradviz.graph.facts import Facts
@@ -43,6 +44,7 @@ from gradviz.why.evidence.messages import (
     has_wrong_gradients,
     is_of_broken_values,
     read_error,
+    waits_for_gradients,
 )
 from gradviz.why.evidence.older import leaves_behind
 from gradviz.why.evidence.paths import Asked
@@ -242,7 +244,9 @@ def _shown_by_line(bare: Bare, error: BaseException, text: str) -> Explanation |
     """Tell of the gradients that a failing line asks for, of those that the code before it read, or
     of those that torch waited for."""
     if has_wrong_gradients(text):
-        shown = bare.ask(*bare.subjects) or _of_leaves(bare)
+        waited_for = _waited_for(bare) if waits_for_gradients(text) else []
+        asked = waited_for or bare.subjects
+        shown = bare.ask(*asked, grads=waited_for) or _of_leaves(bare)
         return shown if shown is not None and shown.cause.level >= Level.NOTE else None
     if is_of_broken_values(text):
         shown = _of_gradients(bare._replace(error=None))
@@ -252,6 +256,14 @@ def _shown_by_line(bare: Bare, error: BaseException, text: str) -> Explanation |
     if shown is not None:
         return _wider(shown, bare.ask(*bare.subjects) if bare.models else None) or shown
     return None
+
+
+def _waited_for(bare: Bare) -> list[Any]:
+    """Return the parameters for whose gradients DistributedDataParallel waits: of those that it
+    holds, those that have none."""
+    waiting = [m for m in bare.models.values() if isinstance(m, DistributedDataParallel)]
+    parameters = [p for model in waiting for p in model.parameters()]
+    return [p for p in parameters if p.requires_grad and p.grad is None]
 
 
 def _raised_at(shown: Explanation, error: str, raised: BaseException, word: str) -> Explanation:
@@ -272,6 +284,8 @@ def _raised_at(shown: Explanation, error: str, raised: BaseException, word: str)
         lines += lines_of((), [place] if place else [])
         fields = _skipped(raised, word, is_frozen=True)
         mend = say("bare.frozen_skip", first=mend, **fields)
+    elif waits_for_gradients(error) and shown.cause in _MAY_BE_NONE:
+        mend = say("bare.not_each_step", first=mend)
     return shown._replace(
         more=(at_place if where else say("bare.raised", error=error), *shown.more),
         mend=mend,

@@ -177,8 +177,9 @@ def usual_repair(reason: CutReason) -> str:
     return say(f"mend.{reason.name.lower()}")
 
 
-# DistributedDataParallel waits for gradients of parameters that get none, a scaler found none at
-# all, and clipping found NaN
+# DistributedDataParallel waits for gradients of parameters that get none
+_WAITS = re.compile(r"finished reduction in")
+# so it does, a scaler found none at all, and clipping found NaN
 _WRONG = re.compile(
     r"finished reduction in|No inf checks were recorded|gradients from .{1,40} is non-finite"
 )
@@ -197,6 +198,11 @@ _SETS_DATA = re.compile(r"\.data\s*=[^=]")
 def has_wrong_gradients(text: str) -> bool:
     """Say whether an error is about gradients that are there, and none, or not finite."""
     return _WRONG.search(text) is not None
+
+
+def waits_for_gradients(text: str) -> bool:
+    """Say whether DistributedDataParallel waits for gradients that do not come."""
+    return _WAITS.search(text) is not None
 
 
 def is_of_broken_values(text: str) -> bool:
