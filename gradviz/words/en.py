@@ -2855,6 +2855,12 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
         mend="{clear} in each iteration, before {backward} (or right after the step).",
     ),
+    # within one step: it calls the closure as often as it likes
+    (Cause.GRADIENTS_PILE_UP, "in_a_closure"): Answer(
+        verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and {step} calls {closure} each time that it wants the gradient anew: nothing cleared it in between.",
+        mend="{clear} as the first line of {closure}.",
+    ),
     # some came from a loss that another optimizer steps for
     (Cause.GRADIENTS_PILE_UP, "values_cleared"): Answer(
         verdict="{codes:list} {codes:sets|set} {names:list} to zeros after each update, and {leaves:the gradient piles|the gradients pile} up.",
@@ -2895,8 +2901,8 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.CLEARED_TOO_OFTEN, "before_step"): Answer(
         verdict="Of {backwards} backwards before a step only the last one counts: the others were cleared unused.",
-        why="{clear} cleared what the others had brought, before {step} could use it.",
-        mend="{step} in the loop, after each backward; or, if one step of all is meant, clear right after the step only, so that it uses the sum (divide the loss by the number of backwards).",
+        why="{clears:list} cleared what the others had brought, before {steps:list} could use it.",
+        mend="{steps:list} in the loop, after each backward; or, if one step of all is meant, clear right after the step only, so that it uses the sum (divide the loss by the number of backwards).",
     ),
     (Cause.CLEARED_TOO_OFTEN, "between_losses"): Answer(
         verdict="{symptom}: {clear} cleared what {other} had brought, before a step could use it.",

@@ -3823,6 +3823,29 @@ for _ in range(3):
     ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
 )
 fix(
+    "gradients_pile_up/in_a_closure",
+    "w",
+    "all(len(one) == 1 for one in sums)",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.LBFGS([w], lr=0.1, max_iter=4)
+sums = []
+def closure():
+    loss = w.pow(4).sum()
+    loss.backward()
+    sums.append({*w.grad.sub(4 * w.detach() ** 3).abs().gt(1e-5).tolist()} | {False})
+    return loss
+for _ in range(2):
+    opt.step(closure)
+    opt.zero_grad()
+""",
+    (
+        "opt.zero_grad() as the first line of closure",
+        "def closure():\n",
+        "def closure():\n    opt.zero_grad()\n",
+    ),
+)
+fix(
     "gradients_pile_up/between_two_losses",
     "D",
     "D.grad.tolist() == [2, 2]",  # of its own loss alone
@@ -3934,6 +3957,34 @@ for i in range(4):
         "",
         "        opt.step()",
         "        opt.step()\n        opt.zero_grad()",
+    ),
+)
+# two optimizers: each is cleared by its own call, at its own line
+fix(
+    "cleared_too_often/before_step",
+    "w, v",
+    "torch.allclose(w, torch.full((2,), 0.85)) and torch.allclose(v, torch.full((2,), 0.7))",
+    """
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt_w, opt_v = torch.optim.SGD([w], lr=0.1), torch.optim.SGD([v], lr=0.1)
+for i in range(2):
+    first = (w * (1 + i) * v.detach()).sum() / 2 + 0 * v.sum()
+    opt_w.zero_grad()
+    first.backward()
+    if i == 1:
+        opt_w.step()
+    second = (v * (2 + 2 * i)).sum() / 2
+    opt_v.zero_grad()
+    second.backward()
+    if i == 1:
+        opt_v.step()
+""",
+    (
+        "opt_w.step() and opt_v.step() in the loop, after each backward; or, if one step of all is meant, clear right after",
+        "    opt_w.zero_grad()\n",
+        "",
+        "    opt_v.zero_grad()\n    second",
+        "    second",
     ),
 )
 fix(

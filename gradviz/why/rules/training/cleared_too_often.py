@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -25,43 +25,63 @@ def cleared_unused(asked: Silent) -> Explanation | None:
     training, mine = asked.training, asked.leaves
     if training.has_scaler or any(_is_broken(asked, i) for i in asked.facts.losses):
         return None  # steps were left out for that reason
-    for leaf in mine:
-        wasted = list[Moment]()
-        for moment in training.moments[leaf]:
-            if moment.did is Did.ADDED:
-                wasted.append(moment)
-            elif moment.did is Did.STEPPED:
-                row = _thrown_away(training, wasted)
-                if row and not _is_given_closure(asked, moment.call):
-                    return _cleared(asked, mine, row, moment)
-                wasted = []
-    return None
+    every = [wasted for leaf in mine for wasted in _wasted_of(asked, leaf)]
+    apart = dict[Any, Wasted]()
+    for wasted in sorted(every, key=lambda one: one.clear.id):
+        apart.setdefault(line_of(wasted.clear), wasted)
+    found = [w for w in apart.values() if not _is_given_closure(asked, w.step)]
+    return _cleared(asked, mine, found) if found else None
 
 
-def _thrown_away(training: Training, row: Sequence[Moment]) -> list[Moment]:
-    """Return the backwards before a step, where all but the last of them were of no use, and of the
-    same line as it."""
+class Wasted(NamedTuple):
+    """Backwards of one line before a step that used the last one of them alone.
+
+    Attributes:
+        row: they, in their order.
+        clear: the call that cleared what the last but one had brought.
+        step: the one that followed.
+    """
+
+    row: list[Call]
+    clear: Call
+    step: Call
+
+
+def _wasted_of(asked: Silent, leaf: int) -> Iterator[Wasted]:
+    """Find, step by step of a leaf, the backwards that were of no use before it."""
+    since = list[Moment]()
+    for moment in asked.training.moments[leaf]:
+        if moment.did is not Did.STEPPED:
+            since.append(moment)
+            continue
+        row = _thrown_away(asked.training, [m for m in since if m.did is Did.ADDED])
+        after = [m.call for m in since if m.did is Did.CLEARED and row and m.call.id > row[-2].id]
+        if after:
+            yield Wasted(row, after[0], moment.call)
+        since = []
+
+
+def _thrown_away(training: Training, added: Sequence[Moment]) -> list[Call]:
+    """Return the backwards of the line of the last one before a step, where all but this one were
+    of no use."""
     unused = training.unused
-    if len(row) < 2 or row[-1].run in unused:
+    if not added or added[-1].run in unused:
         return []
-    *before, last = row
-    same = all(line_of(m.call) == line_of(last.call) and m.run in unused for m in before)
-    return list(row) if same else []
+    *before, last = [m for m in added if line_of(m.call) == line_of(added[-1].call)]
+    are_unused = bool(before) and all(m.run in unused for m in before)
+    return [m.call for m in (*before, last)] if are_unused else []
 
 
-def _cleared(
-    asked: Silent, mine: Sequence[int], row: Sequence[Moment], step: Moment
-) -> Explanation:
-    """Tell of the call that cleared what was to be accumulated."""
-    clear = asked.training.unused[row[-2].run or 0]
+def _cleared(asked: Silent, mine: Sequence[int], found: Sequence[Wasted]) -> Explanation:
+    """Tell of the calls that cleared what was to be accumulated."""
     return asked.answer(
         Cause.CLEARED_TOO_OFTEN,
         "before_step",
-        calls=lines_once([clear, row[-1].call]),
+        calls=lines_once([found[0].clear, found[0].row[-1], *(w.clear for w in found[1:])]),
         tensors=asked.states_of(mine),
-        backwards=len(row),
-        clear=asked.words.code(clear),
-        step=asked.words.code(step.call),
+        backwards=len(found[0].row),
+        clears=[asked.words.code(w.clear) for w in found],
+        steps=[asked.words.code(w.step) for w in found],
     )
 
 

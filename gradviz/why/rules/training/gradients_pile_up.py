@@ -12,9 +12,10 @@ from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did, Moment, Pile, Training, line_of
-from gradviz.names.frames import frames, stands_above
+from gradviz.names.frames import frames, stands_above, variables_of
 from gradviz.why.rules.silent.silent import Silent, lines_once
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -39,9 +40,10 @@ def piled_up(asked: Silent) -> Explanation | None:
     stepped_for = _stepped_for_another(asked.training, piles) if form == "between_steps" else None
     if stepped_for is not None:
         return _of_two_losses(asked, piles, most, stepped_for)
+    closure = _closure_of(asked, step, backward) if form == "between_steps" else ""
     return _of_cleared_values(asked, piles, most) or asked.answer(
         Cause.GRADIENTS_PILE_UP,
-        form,
+        "in_a_closure" if closure else form,
         calls=lines_once([backward, step]),
         tensors=asked.states_of(piles),
         names=asked.names_of(piles),
@@ -49,7 +51,19 @@ def piled_up(asked: Silent) -> Explanation | None:
         clear=clearing(asked, step),
         backward=asked.words.code(backward),
         before=asked.words.at(most.before),
+        step=asked.words.code(step),
+        closure=Code(closure),
     )
+
+
+def _closure_of(asked: Silent, step: Call, backward: Call) -> str:
+    """Return the code of the closure that a step is given, where a backward stands in another
+    function than the step; "" where there is none."""
+    called, here = _STEP.fullmatch(asked.words.code(step)), frames(step)[:1]
+    given = "" if called is None or asked.training.has_scaler else called["given"]
+    there = frames(backward)[:1]
+    apart = bool(here and there) and variables_of(here[0]) != variables_of(there[0])
+    return given if apart and given.isidentifier() else ""
 
 
 def _values_cleared(asked: Silent, piles: Mapping[int, Pile]) -> list[Cleared]:
