@@ -77,3 +77,28 @@ def test_zeros_and_none_of_a_leaf_lead_before_a_snapshot(gated: str, cause: str)
 
 def test_a_gradient_that_is_there_does_not() -> None:
     assert asked(BESIDE_A_SNAPSHOT.format(gated="* gate")).cause == "shared_snapshot"
+
+
+SET_BY_HAND = """
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def moved(w, x):
+    fast = w * 1.0
+    {given}
+    return x @ (LOOK).t()
+for step in range(3):
+    loss = moved(net.weight, torch.randn(8, 3)).square().mean() + net.bias.sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("look", ["fast - 0.1 * fast.grad", "fast - fast.grad.clone()"])
+def test_a_results_grad_that_the_program_sets_and_reckons_with_is_there(look: str) -> None:
+    program = SET_BY_HAND.format(given="fast.grad = torch.ones_like(fast)")
+    told = asked(program.replace("LOOK", look))
+    assert told.cause not in ("non_leaf", "rebound", "made_non_leaf"), told
+    # twins: it is None where it is only looked at, and what raises for that is told so
+    program = SET_BY_HAND.format(given="print(f'{fast.grad}')")
+    assert asked(program.replace("LOOK", "fast")).cause == "non_leaf"

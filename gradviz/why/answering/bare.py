@@ -37,7 +37,7 @@ from gradviz.why.code.reading import (
     is_trained_leaf,
     with_parts,
 )
-from gradviz.why.code.shown import is_compared, is_shown
+from gradviz.why.code.shown import has_to_be_there, is_compared, is_shown
 from gradviz.why.code.unguarded import unguarded
 from gradviz.why.evidence.messages import (
     cause_of,
@@ -464,7 +464,7 @@ def _of_looked_at_gone(bare: Bare, meant: Callable[[Looked], bool] = always) -> 
     recording = bare.recording
     looks = [] if recording is None else reversed(recording.looked_at_gone())
     for state, look in looks:
-        if look.attribute != "grad" or not look.missing or _is_asserted(look) or not meant(look):
+        if not _found_none(bare, look) or _is_asserted(look) or not meant(look):
             continue
         case = Case((), bare.names, None, recording, proven, bare=True)
         filled = case.facts.grads_now.get(state.object_id) is not None
@@ -605,6 +605,16 @@ def _is_used(look: Looked) -> bool:
     """Say whether code read it in order to use it, and not to look whether it is there."""
     node = locate(look.code, look.lasti).node
     return node is not None and not is_compared(node)
+
+
+def _found_none(bare: Bare, look: Looked) -> bool:
+    """Say whether code read a ``.grad`` that was None. That of a result may have been set by the
+    program itself, of which a recording sees nothing: it was there, if code that went on would have
+    raised without."""
+    if look.attribute != "grad" or not look.missing:
+        return False
+    node = locate(look.code, look.lasti).node
+    return bare.error is not None or node is None or not has_to_be_there(node)
 
 
 def _clears(look: Looked) -> bool:

@@ -32,6 +32,15 @@ def is_compared(node: Any) -> bool:
     return any(isinstance(n, (ast.Compare, ast.BoolOp)) or id(n) in tested for n in around)
 
 
+def has_to_be_there(node: Any) -> bool:
+    """Say whether an expression raises where it is None, as something is asked of it or it is
+    reckoned with: ``p.grad.norm()``, ``p - lr * p.grad``; not ``"%s" % p.grad``."""
+    around = node.parent
+    if isinstance(around, ast.BinOp):
+        return not isinstance(around.op, ast.Mod)
+    return isinstance(around, ast.Attribute)
+
+
 def _is_told_as_none(node: Any, statement: ast.stmt) -> bool:
     """Say whether it is compared with None in order to tell so, not in order to pass it by."""
     comparison = node.parent
