@@ -448,7 +448,7 @@ def seventeenth_meant_so() -> str:
     return (
         f"Collected by a third person: {issues} of GitHub issues look odd and are meant so, {len(asked) - issues} are plain trainings of public code, in which nothing is wrong. Run once, in one piece, at the same commit. "
         + _false_alarms("real_blind17/healthy")
-        + " To 12 nothing was answered, as the machine was busy and each program has 120 seconds; they were not asked again."
+        + " To 12 nothing was answered, as the machine was busy and each program had 120 seconds; they were not asked again."
     )
 
 
