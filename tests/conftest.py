@@ -60,6 +60,8 @@ collect_ignore_glob = [
     "why/real_blind16/healthy/*.py",
     "why/real_blind17/*.py",
     "why/real_blind17/healthy/*.py",
+    "why/real_blind18/*.py",
+    "why/real_blind18/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",
     "why/real_learn7/*.py",

@@ -132,7 +132,8 @@ ASKED = (
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED: tuple[str, ...] = ()  # nothing asks these here yet
+# nothing asks these here yet: the eighteenth blind set
+UNASKED = ("real_blind18", "real_blind18/healthy")
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
