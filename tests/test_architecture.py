@@ -245,7 +245,11 @@ NOT_TORCHS = {
     },
     # of the user's own program: where its error stands, and what its frames hold
     "why.question.failing": {"constructor.__code__", "self.running.f_locals"},
-    "why.question.handing": {"constructor.__globals__", "trace.tb_frame.f_locals"},
+    "why.question.handing": {
+        "constructor.__globals__",
+        "method.__globals__",
+        "trace.tb_frame.f_locals",
+    },
     "names.statements": {"getattr(function, '__code__', None)"},
 }
 # Public names that not every torch from the oldest to the newest has:

@@ -405,15 +405,20 @@ def _is_of_numbers(node: ast.expr) -> bool:
 
 def names_in(code: str) -> tuple[list[str], set[str]]:
     """Return the names, attributes and items that code binds, from left to right, and those that it
-    reads.
+    reads; the variables of a comprehension are bound in there alone.
 
     >>> names_in("out, h = net(x, h)")[0], sorted(names_in("total += loss")[1])
     (['out', 'h'], ['loss', 'total'])
+    >>> names_in("total = sum(net(x) for x in xs)")[0]
+    ['total']
     """
     tree = _parsed(code)
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
     named.sort(key=lambda n: (n.lineno, n.col_offset))
-    bound = [ast.unparse(n) for n in named if isinstance(n.ctx, ast.Store)]
+    targets = (node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension))
+    inner = {id(node) for target in targets for node in ast.walk(target)}
+    stored = (n for n in named if isinstance(n.ctx, ast.Store) and id(n) not in inner)
+    bound = [ast.unparse(n) for n in stored]
     read = {ast.unparse(n) for n in named if not isinstance(n.ctx, ast.Store)}
     added = [ast.unparse(n.target) for n in ast.walk(tree) if isinstance(n, ast.AugAssign)]
     return bound, read.union(added)

@@ -1878,6 +1878,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="Only an nn.Parameter or None may stand under that name; one around the result would be a new leaf, and nothing before it would learn.",
         mend="{deletes:list} right above {lines:list}: the name is free then, and the gradient goes on to what computes the tensor. If the parameter is to learn itself: keep the result under another name.",
     ),
+    (Cause.NOT_A_PARAMETER, "result_set"): Answer(
+        verdict="{name} is registered as a parameter of a {kind}, and a computed tensor cannot take its place.",
+        why="Only an nn.Parameter or None may stand under that name; one around the result would be a new leaf, and nothing before it would learn.",
+        mend="{mends:sentences}",
+    ),
     (Cause.NOT_A_PARAMETER, "tensor_assigned"): Answer(
         verdict="{name} is to be a parameter, and what was assigned is none.",
         why="Only an nn.Parameter or None may stand under that name.",
@@ -1891,6 +1896,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_A_PARAMETER, "frozen"): Answer(
         verdict="{module} has {n:one parameter, and it is|# parameters, and all are} frozen: none was left for the optimizer.",
         mend="requires_grad_() on what is to learn, before the optimizer is made.",
+    ),
+    (Cause.NOT_A_PARAMETER, "frozen_at"): Answer(
+        verdict="{module} has {n:one parameter, and it is|# parameters, and all are} frozen: none was left for the optimizer.",
+        why="{lines:list} switched requires_grad off, of all of them.",
+        mend="{edits:list}, for what is to learn; or requires_grad_() on that, before the optimizer is made.",
+    ),
+    (Cause.NOT_A_PARAMETER, "each_call"): Answer(
+        verdict="{module}.parameters() is empty: {kind} makes {codes:few} anew in each call, and keeps none of them.",
+        why="A layer that is made in a call has new random weights each time, and is gone after it; a module registers what is assigned to self.",
+        mend="in __init__: {made:list}; and {names:list} in the place of {n:that call|these calls}.",
     ),
     (Cause.NOT_A_PARAMETER, "read_before"): Answer(
         verdict="{module} has {n} {n:parameter|parameters}, and none of them came to the optimizer.",
@@ -2238,6 +2253,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}.",
         mend="{edits:list}: what an earlier iteration left counts as a number.",
+    ),
+    (Cause.SECOND_BACKWARD, "carried_in_attribute"): Answer(
+        verdict="{name} still holds what an earlier iteration put there, with its graph, and that iteration's backward freed it.",
+        why="{node} gave up what it had saved in that iteration's {first}. {keeper} keeps it, and the next iteration reads it.",
+        mend="{mends:sentences}",
     ),
     (Cause.SECOND_BACKWARD, "carried_in_list"): Answer(
         verdict="{list} still holds what an earlier iteration put there, with its graph, and that iteration's backward freed it.",
@@ -2761,6 +2781,7 @@ IN_RAISED = {
     "below_block": "as behind what line {line} switches off",
     "before_training": "before the training goes on",
     "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
+    "enabled_around": "with torch.enable_grad(): around {code}: the loss is computed there, and its backward called; the rest of that function needs no graph.",
     "decorator_out": "leave {decorator} in line {line} out: what that function computes is to be learned through.",
     "anew": "{anew} in the place of {code}.",
     "copied_leaf": "{copy} = {name}.clone() above {code}, and {copy} in the place of {name} from there on: a copy can be written, and stays connected.",
@@ -2788,6 +2809,17 @@ IN_RAISED = {
     "list_cleared": "{clears:list} right after {second}: each iteration begins with an empty list.",
     "list_cleared_elsewhere": "{clears:list} after each backward: each iteration begins with an empty list.",
     "list_detached": "If the old ones are to stay, as numbers: {kept} there instead.",
+    # what takes the place of a parameter
+    "layer_of_tensors": "a layer of your own in the place of {owner}, with register_buffer for what are Parameters there (as in {kinds:list}): a buffer takes a computed tensor.",
+    "name_freed": "right above {code}: {anew}. The name is free then, and the gradient goes on through the result.",
+    "name_freed_else": "Or, right above {code}: {anew}. The name is free then, and the gradient goes on through the result.",
+    "in_the_place_of": "{anew} in the place of {code}",
+    "left_out_there": "leave what is to learn out there",
+    # an attribute that keeps a graph
+    "kept_detached": "{anew} in the place of {keeper}: the next iteration starts from the value only.",
+    "detached_below": "{anew} right below {below}: the next iteration starts from the value only.",
+    "detached_of": "detach {name} of the {kind} right below {below}: the next iteration starts from the value only.",
+    "forgotten": "If nothing is to come over from one iteration to the next: {anew} at the start of each.",
     "track_above": "{track} right above {reader}",
     "tracked": "{edits:list}.",
     "others_alone": "If {n:it has|they have} no part in what is to be learned: ask for the others alone.",

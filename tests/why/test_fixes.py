@@ -4565,14 +4565,22 @@ net.build()
     ("make the layers", "self.size = 2", "self.size = 2\n        self.build()"),
 )
 LAYER = HOLDING.format(line="self.layer = nn.Linear(2, 2)")
+TRAINED_ALONE = "opt = torch.optim.SGD((p for p in net.parameters() if p.requires_grad)"
+fix_of_error(
+    "not_a_parameter/frozen_at",
+    LAYER.replace(
+        "opt = torch.optim.SGD(net.parameters()", f"net.requires_grad_(False)\n{TRAINED_ALONE}"
+    ),
+    ("requires_grad_() on that", "opt =", "net.layer.requires_grad_()\nopt ="),
+    ("net.requires_grad_(True) in the place of", "requires_grad_(False)", "requires_grad_(True)"),
+)
+# what was never switched, but made so, has no such line
 fix_of_error(
     "not_a_parameter/frozen",
-    LAYER.replace(
-        "opt = torch.optim.SGD(net.parameters()",
-        "net.requires_grad_(False)\n"
-        "opt = torch.optim.SGD((p for p in net.parameters() if p.requires_grad)",
+    HOLDING.format(line="self.w = nn.Parameter(torch.ones(2), requires_grad=False)").replace(
+        "opt = torch.optim.SGD(net.parameters()", TRAINED_ALONE
     ),
-    ("requires_grad_() on what is to learn", "opt =", "net.layer.requires_grad_()\nopt ="),
+    ("requires_grad_() on what is to learn", "opt =", "net.requires_grad_()\nopt ="),
 )
 fix_of_error(
     "not_a_parameter/read_before",

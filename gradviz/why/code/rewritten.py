@@ -50,21 +50,92 @@ def out_of_place(code: str) -> str:
     return ast.unparse(statement)
 
 
+def item_out_of_place(code: str) -> str:
+    """Return a statement that writes in place into an item of a list or a dict, or into an
+    attribute, as one that puts a new tensor there; "" of another statement.
+
+    >>> item_out_of_place("outs[i] += f(x)"), item_out_of_place("outs[0].mul_(2)")
+    ('outs[i] = outs[i] + f(x)', 'outs[0] = outs[0].mul(2)')
+    >>> item_out_of_place("F.relu_(outs[0])"), item_out_of_place("y += 1")
+    ('outs[0] = F.relu(outs[0])', '')
+    """
+    statement = parsed(code)
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+        if isinstance(target, ast.Name) or getattr(target, "attr", "") in ("data", "grad"):
+            return ""
+        value = ast.BinOp(_read(target), statement.op, statement.value)
+        return f"{ast.unparse(target)} = {ast.unparse(value)}"
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    owner = _new_result(call) if isinstance(call, ast.Call) else None
+    if owner is None or call is None or not isinstance(parsed(owner).value, ast.Subscript):
+        return ""
+    return f"{owner} = {ast.unparse(call)}"
+
+
+def item_written(code: str) -> str:
+    """Return the item into which a statement writes in place; "" where it writes into none.
+
+    >>> [item_written(code) for code in ("outs[i + 1] += f(x)", "F.relu_(outs[0])", "y += 1")]
+    ['outs[i + 1]', 'outs[0]', '']
+    """
+    item = item_out_of_place(code).partition(" = ")[0]
+    return item if item.endswith("]") else ""
+
+
+def _read(target: Any) -> Any:
+    """Return what an assignment is made to as an expression that reads it."""
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+# what makes lists and the like, which have no clone()
+_COLLECTING = (
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set),
+    *(ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
+)
+
+
 def copied_where_bound(code: str, name: str) -> str:
     """Return the statement that gives a variable a value as one that gives it a copy of that; ""
-    where a statement does not do that alone.
+    where a statement does not do that alone, or what it gives is no tensor.
 
     >>> copied_where_bound("t = x[:, 0].view(2, 3)", "t"), copied_where_bound("y = a + b", "y")
     ('t = x[:, 0].view(2, 3).clone()', 'y = (a + b).clone()')
-    >>> copied_where_bound("u, v = x", "u")
-    ''
+    >>> copied_where_bound("u, v = x", "u"), copied_where_bound("u = [f(x) for x in xs]", "u")
+    ('', '')
     """
     statement = parsed(code)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if len(targets) != 1 or ast.unparse(targets[0]) != name:
         return ""
+    if isinstance(statement.value, _COLLECTING):
+        return ""
     call = ast.Call(ast.Attribute(statement.value, "clone"), [], [])
     return f"{name} = {ast.unparse(call)}"
+
+
+def switched_on(code: str) -> str:
+    """Return a statement that switches requires_grad off as one that switches it on; "" of another
+    statement.
+
+    >>> switched_on("p.requires_grad = False"), switched_on("net.requires_grad_(False)")
+    ('p.requires_grad = True', 'net.requires_grad_(True)')
+    >>> switched_on("p.requires_grad = on"), switched_on("freeze(net)")
+    ('', '')
+    """
+    statement = parsed(code)
+    given: list[Any] = []
+    if isinstance(statement, ast.Assign):
+        flags = [t for t in statement.targets if getattr(t, "attr", "") == "requires_grad"]
+        given = [statement.value] if flags else []
+    elif isinstance(getattr(statement, "value", None), ast.Call):
+        call = statement.value
+        is_switch = getattr(call.func, "attr", "") == "requires_grad_"
+        given = [*call.args, *(k.value for k in call.keywords)] if is_switch else []
+    if len(given) != 1 or not isinstance(given[0], ast.Constant) or given[0].value is not False:
+        return ""
+    given[0].value = True
+    return ast.unparse(statement)
 
 
 def data_given(code: str) -> tuple[str, str] | None:

@@ -25,7 +25,14 @@ from gradviz.names.position import (
 from gradviz.names.statements import function_node, source_of, statement_making
 from gradviz.watch.stack import is_library
 from gradviz.why.code.reading import UNREAD, is_of_torch, looks, value_of
-from gradviz.why.question.handing import Assigned, Spent, assigned, local_layers, spent
+from gradviz.why.question.handing import (
+    Assigned,
+    Spent,
+    assigned,
+    layers_of_methods,
+    local_layers,
+    spent,
+)
 
 _MISSPELT = re.compile(r"_*(?:init|int|inti|intit|iinit|innit)_*")
 _PARAMETERS = ("parameters", "named_parameters")
@@ -82,6 +89,7 @@ class Starved(NamedTuple):
         kind: its class.
         spots: what it holds in place of parameters.
         frozen: how many parameters it has, if all are frozen.
+        objects: these parameters, as objects of the recording.
         trained: how many of its parameters ask for gradients: then something else took them.
         spent: the iterator that was handed over, where something else had read it.
         assigned: the tensor that was to take the name of a parameter.
@@ -96,6 +104,7 @@ class Starved(NamedTuple):
     spent: Spent | None = None
     assigned: Assigned | None = None
     place: tuple[Source, ...] = ()
+    objects: frozenset[int] = frozenset()
 
 
 # --- the failing line -----------------------------------------------------------------------------
@@ -182,18 +191,19 @@ def _looks_behind(part: ast.AST, names: Mapping[str, Any]) -> list[tuple[str, as
 # --- an optimizer without parameters --------------------------------------------------------------
 
 
-def starved(error: BaseException) -> Starved:
+def starved(error: BaseException, recording: Any = None) -> Starved:
     """Return what is known of the module whose parameters an optimizer was handed, and that has
     none; or of the tensor that a module did not take as a parameter."""
     frames = frames_of(error)
-    if (refused := assigned(error)) is not None:
+    if (refused := assigned(error, frames)) is not None:
         return Starved("", "", (), 0, 0, assigned=refused, place=_failing_place(frames))
     read = spent(frames)
     for frame in reversed(frames):
         for word in (word for part in failing_parts(frame) for word in _owners(part)):
             module = value_of(word, frame.names)
             if issubclass(type(module), torch.nn.Module):
-                return _read_module(ast.unparse(word), module)._replace(spent=read)
+                found = _read_module(ast.unparse(word), module)
+                return found._replace(spent=read, objects=_objects_of(module, recording))
     return Starved("", "", (), 0, 0, read)
 
 
@@ -229,9 +239,18 @@ def _read_module(word: str, module: Any) -> Starved:
     return Starved(word, type(module).__name__, spots, len(parameters) - trained, trained)
 
 
+def _objects_of(module: Any, recording: Any) -> frozenset[int]:
+    """Return the parameters of a module that are recorded, as objects of the recording."""
+    if recording is None:
+        return frozenset()
+    states = map(recording.find, torch.nn.Module.parameters(module))
+    return frozenset(state.object_id for state in states if state is not None)
+
+
 def _spots(word: str, module: Any) -> Iterator[Spot]:
     """Yield what could have been meant as parameters: tensors, lists of layers, a constructor that
-    Python does not know, and layers that a constructor kept for itself."""
+    Python does not know, layers that a constructor kept for itself, and those that a method makes
+    in each call."""
     held = [spot for spot, _ in parts_of_module(word, module)]
     yield from held
     for part in () if held else torch.nn.Module.modules(module):
@@ -239,6 +258,9 @@ def _spots(word: str, module: Any) -> Iterator[Spot]:
             yield Spot("init", constructor.__name__, _begin_of(constructor.__code__))
         for name, source in local_layers(type(part)):
             yield Spot("local", name, (source,))
+        if not is_of_torch(type(part)):
+            for name, source in layers_of_methods(type(part)):
+                yield Spot("each_call", name, (source,))
 
 
 def parts_of_module(word: str, module: Any) -> Iterator[tuple[Spot, Any]]:

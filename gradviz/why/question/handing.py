@@ -7,14 +7,20 @@ from __future__ import annotations
 import ast
 import itertools
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from gradviz.graph.records import Source
 from gradviz.names.compiled import file_of
-from gradviz.names.statements import code_of_function, function_node, source_of
+from gradviz.names.position import statement_or_head
+from gradviz.names.statements import (
+    code_of_function,
+    function_node,
+    source_of,
+    statement_making,
+)
 from gradviz.why.code.reading import value_of
 from gradviz.why.evidence.older import leaves_behind
 
@@ -32,12 +38,20 @@ class Assigned(NamedTuple):
         is_result: whether it was computed from what asks for gradients.
         was_there: whether a parameter of that name is there.
         is_of_itself: whether it was computed from that parameter.
+        owner: what the program calls the module that has the parameter; "" where that is not known.
+        kind: its class.
+        made: where it is made.
+        taking: the classes beside it that have a buffer of that name, and take a tensor there.
     """
 
     name: str
     is_result: bool
     was_there: bool
     is_of_itself: bool
+    owner: str = ""
+    kind: str = ""
+    made: tuple[Source, ...] = ()
+    taking: tuple[str, ...] = ()
 
 
 class Spent(NamedTuple):
@@ -57,8 +71,13 @@ class Spent(NamedTuple):
 # --- a tensor under the name of a parameter -------------------------------------------------------
 
 
-def assigned(error: BaseException | None) -> Assigned | None:
-    """Return what a module refused to take under the name of a parameter; None of other errors."""
+def assigned(error: BaseException | None, frames: Sequence[Any] = ()) -> Assigned | None:
+    """Return what a module refused to take under the name of a parameter; None of other errors.
+
+    Args:
+        error: what was raised.
+        frames: the user's, the outermost first, whose names know the module.
+    """
     trace = None if error is None else error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -73,7 +92,38 @@ def assigned(error: BaseException | None) -> Assigned | None:
     there = value_of(ast.Attribute(ast.Name("m"), str(name)), {"m": module})
     is_parameter = issubclass(type(there), torch.nn.Parameter)
     is_of_itself = is_parameter and any(leaf is there for leaf in leaves_behind(value))
-    return Assigned(str(name), value.grad_fn is not None, is_parameter, is_of_itself)
+    found = Assigned(str(name), value.grad_fn is not None, is_parameter, is_of_itself)
+    return found._replace(kind=type(module).__name__, **_of_owner(module, str(name), frames))
+
+
+def _of_owner(module: Any, name: str, frames: Sequence[Any]) -> dict[str, Any]:
+    """Return what is known of a module by the model that has it, as the outermost frame calls that
+    which knows it: its name, where it is made, and what takes a tensor of the same name."""
+    for frame in frames:
+        for word, root in frame.names.items():
+            is_module = issubclass(type(root), torch.nn.Module) and not word.startswith("_")
+            parts = dict(torch.nn.Module.named_modules(root)) if is_module else {}
+            path = next((path for path, part in parts.items() if part is module), "")
+            if path:
+                above, _, attribute = path.rpartition(".")
+                return {
+                    "owner": f"{word}.{path}",
+                    "made": _made_by(type(parts[above]), attribute),
+                    "taking": _with_buffer(parts.values(), name),
+                }
+    return {}
+
+
+def _made_by(kind: type, attribute: str) -> tuple[Source, ...]:
+    """Return the statement of a constructor that makes an attribute, where that is known."""
+    found = statement_making(kind, attribute)
+    return () if found is None else (source_of(*found),)
+
+
+def _with_buffer(modules: Iterable[Any], name: str) -> tuple[str, ...]:
+    """Return the classes of the modules that have a buffer of some name."""
+    own = (m for m in modules if name in dict(torch.nn.Module.named_buffers(m, recurse=False)))
+    return tuple(dict.fromkeys(type(m).__name__ for m in own))
 
 
 # --- layers that a constructor kept for itself ----------------------------------------------------
@@ -97,6 +147,56 @@ def local_layers(kind: type) -> list[tuple[str, Source]]:
         if _makes_layer(value, constructor.__globals__)
     ]
     return [one for one in made if one[0] not in read] or made
+
+
+# packages of torch's layers that have no parameters
+_WITHOUT = ("loss", "dropout", "pooling", "flatten", "padding", "upsampling", "distance", "fold")
+_LEARNED = ("MultiheadAttention", "PReLU")  # of the activations those that have
+
+
+def layers_of_methods(kind: type) -> list[tuple[str, Source]]:
+    """Return the layers that methods of a class make and keep in no attribute, each as its call and
+    the statement: they are others in each call."""
+    found = list[tuple[str, Source]]()
+    for method in vars(kind).values():
+        code = code_of_function(method)
+        tree = None if code is None or method.__name__ == "__init__" else function_node(code)
+        if tree is None or not isinstance(method, types.FunctionType):
+            continue
+        file, node = tree
+        for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+            statement = statement_or_head(call)
+            names = method.__globals__
+            is_kept = not _is_used_there(call, statement) or not _makes_layer(call, names)
+            if not is_kept and _learns(_in_packages(call.func, names)):
+                found.append((_code_elsewhere(call, names), source_of(file, statement)))
+    return found
+
+
+def _code_elsewhere(call: ast.Call, names: Mapping[str, Any]) -> str:
+    """Return the code of a call for another function: without arguments that only its own has."""
+    given = [node for argument in (*call.args, *call.keywords) for node in ast.walk(argument)]
+    read = {node.id for node in given if isinstance(node, ast.Name)} - {"self"}
+    return ast.unparse(call) if read <= {*names} else f"{ast.unparse(call.func)}(…)"
+
+
+def _is_used_there(call: ast.Call, statement: Any) -> bool:
+    """Say whether a layer is called where it is made, or stays in a variable."""
+    parent = getattr(call, "parent", None)
+    if isinstance(parent, ast.Call) and parent.func is call:
+        return True
+    return any(value is call for _, value in _bindings(statement)) if _assigns(statement) else False
+
+
+def _assigns(statement: Any) -> bool:
+    return isinstance(statement, (ast.Assign, ast.AnnAssign))
+
+
+def _learns(made: Any) -> bool:
+    """Say whether a class of torch's layers, or of the user's, has parameters, as far as its
+    package tells."""
+    package = str(made.__module__).rpartition(".")[2]
+    return package not in _WITHOUT and (package != "activation" or made.__name__ in _LEARNED)
 
 
 def _bindings(statement: Any) -> Iterator[tuple[str, ast.expr]]:

@@ -4,13 +4,22 @@ each of them, and nothing empties it. Plain data in and out, knows no torch."""
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call
-from gradviz.names.bindings import scope_of
-from gradviz.names.frames import frames, keepers, list_filled, place_at, place_of_keeper
+from gradviz.graph.records import Call, Frame, Source
+from gradviz.names.bindings import bindings, scope_of
+from gradviz.names.frames import (
+    frames,
+    keepers,
+    list_filled,
+    place_at,
+    place_of_keeper,
+    variables_of,
+)
 from gradviz.names.position import callee_of, dotted
+from gradviz.names.statements import loop_around, stands_in
 from gradviz.why.rules.errors.carried_over import Carried, bounds_in_loop, carries
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.shown.explanation import Explanation
@@ -26,7 +35,11 @@ def kept_in_a_list(failure: Failure) -> Explanation | None:
     first = failure.graph.call[earlier.call_id]
     if bounds_in_loop(failure, every, first):
         return None
-    kept = [(one, place) for one in every if (place := _place_of_filling(one.maker)) is not None]
+    kept = [
+        (one, place)
+        for one in every
+        if (place := _place_of_filling(failure, one.maker)) is not None
+    ]
     is_filled = any(_is_filled_since(failure, one, first) for one, _ in kept)
     if not kept or not (is_filled or _is_nothing_else(failure, [one for one, _ in kept])):
         return None
@@ -62,14 +75,38 @@ def _mends(failure: Failure, filled: str, *, with_numbers: bool) -> list[str]:
     return mends
 
 
-def _place_of_filling(maker: Call) -> Call | None:
-    """Return the statement that adds what a call made to a list."""
+def _place_of_filling(failure: Failure, maker: Call) -> Call | None:
+    """Return the statement that adds what a call made to a list which is the same one in every
+    iteration."""
     for frame, line, code in keepers(maker):
-        if list_filled(code):
+        filled = list_filled(code)
+        if filled and not _is_made_anew(failure, filled, frame._replace(line=line)):
             is_own = code == frame.code
             depth = frames(maker).index(frame)
             return place_at(maker, depth) if is_own else place_of_keeper(maker, frame, line, code)
     return None
+
+
+def _is_made_anew(failure: Failure, filled: str, frame: Frame) -> bool:
+    """Say whether the list to which a statement adds is another one in each iteration: a variable
+    that a function binds which was left since, or that the loop around the backward binds."""
+    filling = _node_of(failure, frame)
+    scope = None if filling is None else scope_of(filling)
+    binders = [] if scope is None else [s for name, s in bindings(scope) if name == filled]
+    if not binders or "." in filled or failure.call is None:
+        return False
+    around = [f for f in frames(failure.call) if variables_of(f) == variables_of(frame)]
+    if not around:
+        return isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef))
+    loop = loop_around(_node_of(failure, around[0]))
+    return loop is not None and any(stands_in(binder, loop) for binder in binders)
+
+
+def _node_of(failure: Failure, frame: Frame) -> Any:
+    """Return the syntax node of a frame's statement; None where it is not known."""
+    place = Source(frame.file, frame.line, frame.code)
+    found = None if failure.statements is None else failure.statements.node_at(place)
+    return None if found is None else found[1]
 
 
 def _is_nothing_else(failure: Failure, kept: list[Carried]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause, Sure
@@ -263,14 +264,19 @@ def mends_of(failure: Failure, cuts: list[Cut]) -> list[str]:
         _mend_of_switch(failure, c) or fix_on_the_way(c, graph, roots) for c in others
     ]
     mends += fixes_of_refusing(others, graph, roots)
-    sources = (failure.graph.call[c.call_id].source for c in cuts if c.reason in BLOCKS)
+    return list(dict.fromkeys([*mends, *_backward_out(failure, cuts)]))
+
+
+def _backward_out(failure: Failure, cuts: list[Cut]) -> list[str]:
+    """Say that the backward may not belong where gradients are off, if it stands under the same
+    line as a cut; not where all of a step is called there."""
+    off = [cut for cut in cuts if cut.reason in BLOCKS]
+    sources = (failure.graph.call[cut.call_id].source for cut in off)
     lines = {source.off for source in sources if source is not None} - {None}
     here = failure.call.source if failure.call is not None else None
-    if here is not None and here.off in lines:
-        mends.append(
-            say("mend.backward_out", line=here.off, backward=failure.written(failure.call))
-        )
-    return list(dict.fromkeys(mends))
+    if here is None or here.off not in lines or any(_call_that_trains(failure, c) for c in off):
+        return []
+    return [say("mend.backward_out", line=here.off, backward=failure.written(failure.call))]
 
 
 def _lines_freezing(failure: Failure, cuts: list[Cut]) -> list[str]:
@@ -292,6 +298,8 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
     source = failure.graph.call[cut.call_id].source
     if source is None or source.off is None or failure.statements is None:
         return ""
+    if (inside := _call_that_trains(failure, cut)) is not None:
+        return say("raised.enabled_around", code=failure.written(inside))
     if decorator := _decorator_at(failure, source.file, source.off):
         return say("raised.decorator_out", decorator=Code(f"@{decorator}"), line=source.off)
     found = failure.statements.at(source._replace(line=source.off, off=None))
@@ -301,13 +309,38 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
     return say("raised.switch_on", line=source.off) if is_statement else ""
 
 
+def _call_that_trains(failure: Failure, cut: Cut) -> Call | None:
+    """Return the statement of a function whose decorator switched gradients off that calls both
+    what was cut and the backward, as ``loss = closure()`` in the step of an optimizer; None where
+    the function calls one of them itself."""
+    call = failure.graph.call[cut.call_id]
+    if call.source is None or call.source.off is None or failure.call is None:
+        return None
+    found = _decorated_at(failure, call.source.file, call.source.off)
+    body = range(0) if found is None else range(found[0].lineno, found[0].end_lineno + 1)
+    under = {frame[:2] for frame in frames(call)[1:]}
+    for depth, frame in enumerate(frames(failure.call)):
+        if depth and frame.file == call.source.file and frame.line in body and frame[:2] in under:
+            return place_at(failure.call, depth)
+    return None
+
+
 def _decorator_at(failure: Failure, file: str, line: int) -> str:
     """Return the code of the decorator in a line of a file; "" where none stands there."""
+    found = _decorated_at(failure, file, line)
+    return "" if found is None else ast.unparse(found[1])
+
+
+def _decorated_at(failure: Failure, file: str, line: int) -> tuple[Any, ast.expr] | None:
+    """Return the function with a decorator in a line of a file, and that decorator; None where none
+    stands there."""
     code = failure.statements
     functions = () if code is None else code.nodes((ast.FunctionDef, ast.AsyncFunctionDef))
-    marks = [(f, mark) for f, node in functions for mark in node.decorator_list]
-    found = (mark for f, mark in marks if mark.lineno == line and source_of(f, mark).file == file)
-    return next(map(ast.unparse, found), "")
+    for f, node in functions:
+        for mark in node.decorator_list:
+            if mark.lineno == line and source_of(f, mark).file == file:
+                return node, mark
+    return None
 
 
 def why_cut(failure: Failure, cuts: list[Cut]) -> list[str]:

@@ -8,16 +8,20 @@ from typing import Any
 
 import torch
 
-from gradviz.graph.facts import site_of
+from gradviz.graph.facts import code_of, site_of
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call, Source, Tensor
 from gradviz.names.frames import frames, place_at
-from gradviz.names.position import statement_of
+from gradviz.names.position import callee_of, statement_of
 from gradviz.watch.identity import named_parameters
 from gradviz.why.code.in_place import statement_binding
+from gradviz.why.code.rewritten import switched_on
 from gradviz.why.evidence import messages
 from gradviz.why.evidence.handed_on import KEEPING
 from gradviz.why.evidence.older import leaves_behind
+from gradviz.why.evidence.switches import switches_off
+from gradviz.why.question.failing import Starved
+from gradviz.why.question.handing import Assigned
 from gradviz.why.rules.errors.failure import LINE, Failure, call_at
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
@@ -257,6 +261,27 @@ def like_a_parameter(failure: Failure, tensor: Tensor) -> bool:
     return any(t.is_leaf and t.requires_grad and t.shape == tensor.shape for t in sources)
 
 
+def layers_of_each_call(failure: Failure) -> Explanation | None:
+    """Tell of the layers that a module's methods make anew in each call."""
+    starved = failure.starved
+    if starved is None or not starved.spots or starved.spots[0].form != "each_call":
+        return None
+    spots = [spot for spot in starved.spots if spot.form == "each_call"]
+    names = [f"self.layer{number}" for number in range(1, len(spots) + 1)]
+    return failure.answer(
+        Cause.NOT_A_PARAMETER,
+        "each_call",
+        calls=[call_at(source) for spot in spots for source in spot.source],
+        more=(),
+        module=starved.module,
+        kind=starved.kind,
+        codes=[Code(spot.name) for spot in spots],
+        made=[Code(f"{name} = {spot.name}") for name, spot in zip(names, spots, strict=True)],
+        names=[Code(name) for name in names],
+        n=len(spots),
+    )
+
+
 def not_parameters(failure: Failure) -> Explanation | None:
     """Tell what a module holds in place of parameters."""
     if failure.starved is None or not failure.starved.spots:
@@ -294,12 +319,42 @@ def not_assigned(failure: Failure) -> Explanation | None:
         return None
     refused = failure.starved.assigned if failure.starved else None
     is_result = refused is not None and refused.is_result
+    if refused is not None and is_result and (told := _result_set(failure, refused)) is not None:
+        return told
     return failure.answer(
         Cause.NOT_A_PARAMETER,
         "result_assigned" if is_result else "tensor_assigned",
         calls=[call_at(source) for source in (failure.starved.place if failure.starved else ())],
         more=(),
         name=name,
+    )
+
+
+def _result_set(failure: Failure, refused: Assigned) -> Explanation | None:
+    """Tell of a result that setattr() was to put in the place of a parameter of one of the modules
+    of a model, as the steps of a learning loop do whose own layers hold tensors."""
+    line, starved = failure.failed, failure.starved
+    calls = (
+        [] if line is None else [c for c in line.nodes(ast.Call) if callee_of(c.func) == "setattr"]
+    )
+    if starved is None or not calls or len(calls[0].args) != 3 or not refused.owner:
+        return None
+    module, name = (ast.unparse(argument) for argument in calls[0].args[:2])
+    place = call_at(starved.place[0])
+    freed = say(
+        "raised.name_freed_else" if refused.taking else "raised.name_freed",
+        anew=Code(f"if {name} in {module}._parameters: delattr({module}, {name})"),
+        code=failure.words.at(place, Code(ast.unparse(calls[0]))),
+    )
+    like = [say("raised.layer_of_tensors", owner=refused.owner, kinds=[*refused.taking])]
+    return failure.answer(
+        Cause.NOT_A_PARAMETER,
+        "result_set",
+        calls=[place, *map(call_at, refused.made)],
+        more=(),
+        name=f"{refused.owner}.{refused.name}",
+        kind=refused.kind,
+        mends=[*(like if refused.taking else ()), freed],
     )
 
 
@@ -323,12 +378,35 @@ def all_used_or_frozen(failure: Failure) -> Explanation | None:
     starved = failure.starved
     if starved is None or not starved.frozen + starved.trained:
         return None
+    off = [] if starved.trained else switches_off(failure.facts, starved.objects)
+    if off:
+        return _frozen_at(failure, starved, off)
     return failure.answer(
         Cause.NOT_A_PARAMETER,
         "read_before" if starved.trained else "frozen",
         more=(),
         module=starved.module,
         n=starved.frozen + starved.trained,
+    )
+
+
+def _frozen_at(failure: Failure, starved: Starved, off: list[Call]) -> Explanation:
+    """Tell which lines froze all parameters of a module, and how they leave some out."""
+    switched = [(call, switched_on(code_of(call))) for call in off]
+    edits = [
+        say("raised.in_the_place_of", anew=Code(anew), code=failure.written(call))
+        for call, anew in switched
+        if anew
+    ]
+    return failure.answer(
+        Cause.NOT_A_PARAMETER,
+        "frozen_at",
+        calls=[*off, *failure.at_the_line],
+        more=(),
+        module=starved.module,
+        n=starved.frozen,
+        lines=[failure.written(call) for call in off],
+        edits=edits or [say("raised.left_out_there")],
     )
 
 

@@ -12,7 +12,12 @@ from gradviz.graph.records import Call, Node, Tensor
 from gradviz.names.frames import frames, variables_of, whole_code
 from gradviz.names.statements import source_of
 from gradviz.why.code.in_place import loop_without, statement_binding, written_in
-from gradviz.why.code.rewritten import copied_where_bound, out_of_place
+from gradviz.why.code.rewritten import (
+    copied_where_bound,
+    item_out_of_place,
+    item_written,
+    out_of_place,
+)
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.rules.errors.stale import Stale, all_stale, savers_of
 from gradviz.words.speech import Code, say
@@ -77,7 +82,7 @@ def mend_of_write(
     here = frozenset([site_of(call)])
     if call.module:
         return Mend(say("mend.write_by_module"), writers=here)
-    anew, code, maker = out_of_place(whole_code(call)), failure.code(call), failure.maker(node)
+    anew, code, maker = _written_anew(failure, call), failure.code(call), failure.maker(node)
     is_named = maker is not None and len(saved) == 1
     is_lost = is_named and _is_seen_elsewhere(failure, call)
     if anew and call.grad_mode and not is_lost:
@@ -88,6 +93,25 @@ def mend_of_write(
     return _mend_of_view(failure, call, saved[0]) or _mend_for_savers(
         failure, call, maker, saved[0]
     )
+
+
+def _written_anew(failure: Failure, call: Call) -> str:
+    """Return the statement of a call that writes in place as one that makes a new tensor; "" where
+    that is not known."""
+    written = whole_code(call)
+    is_part = bool(item_written(written)) and not _is_item_of_a_collection(failure, call)
+    return out_of_place(written) or ("" if is_part else item_out_of_place(written))
+
+
+def _is_item_of_a_collection(failure: Failure, call: Call) -> bool:
+    """Say whether a statement writes into a tensor that is an item of a list or a dict: of a tensor
+    the statement itself would have taken a view."""
+    written = failure.graph.tensor[call.inputs[0]] if call.inputs else None
+    maker = None if written is None else failure.facts.first_maker.get(written.object_id)
+    if maker is None or not item_written(whole_code(call)):
+        return False
+    is_here = [frame[:2] for frame in frames(maker)[:1]] == [f[:2] for f in frames(call)[:1]]
+    return not (is_here and maker.function == "__getitem__")
 
 
 def _is_seen_elsewhere(failure: Failure, call: Call) -> bool:
@@ -161,6 +185,8 @@ def _copied_in_scope(failure: Failure, call: Call, maker: Call, saved: Tensor) -
         return None
     if failure.family(written) != failure.family(saved):
         return None
+    if _is_item_of_a_collection(failure, call):
+        return _copy_above(failure, item_written(whole_code(call)), call)
     file, statement = found
     binder = statement_binding(name, statement)
     copy = copied_where_bound(ast.unparse(binder), name) if binder is not None else ""

@@ -110,7 +110,7 @@ class Case(Losses):
             graph,
             raised=event,
             flags=flags,
-            starved=None if error is None else _starved(error, text),
+            starved=None if error is None else _starved(error, text, self.given_recording),
             optimizers=self.objects_of_optimizers(graph, error),
             failed=None if error is None else FailedLine(error, statements),
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
@@ -630,10 +630,10 @@ def _holds_what_was_written(gradients: Gradients) -> bool:
     return not gradients.used_up and gradients.holder_of_written is not None
 
 
-def _starved(error: BaseException, text: str) -> Starved | None:
+def _starved(error: BaseException, text: str, recording: Any) -> Starved | None:
     """Return what is known of the module that had no parameters to hand over, or took something
     else in the place of one; None of another error."""
-    return starved(error) if cause_of(text) is Cause.NOT_A_PARAMETER else None
+    return starved(error, recording) if cause_of(text) is Cause.NOT_A_PARAMETER else None
 
 
 def ended_with(graph: Graph) -> Raised | None:
