@@ -2781,7 +2781,7 @@ IN_RAISED = {
     "below_block": "as behind what line {line} switches off",
     "before_training": "before the training goes on",
     "switch_on": "torch.set_grad_enabled(True) again, once what line {line} was meant for is over; with torch.no_grad(): around that alone ends by itself.",
-    "enabled_around": "with torch.enable_grad(): around {code}: the loss is computed there, and its backward called; the rest of that function needs no graph.",
+    "enabled_around": "with torch.enable_grad(): around {code}: what is differentiated there is computed there, too; the rest may stay without a graph.",
     "decorator_out": "leave {decorator} in line {line} out: what that function computes is to be learned through.",
     "anew": "{anew} in the place of {code}.",
     "copied_leaf": "{copy} = {name}.clone() above {code}, and {copy} in the place of {name} from there on: a copy can be written, and stays connected.",

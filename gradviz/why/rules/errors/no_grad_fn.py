@@ -274,9 +274,19 @@ def _backward_out(failure: Failure, cuts: list[Cut]) -> list[str]:
     sources = (failure.graph.call[cut.call_id].source for cut in off)
     lines = {source.off for source in sources if source is not None} - {None}
     here = failure.call.source if failure.call is not None else None
-    if here is None or here.off not in lines or any(_call_that_trains(failure, c) for c in off):
+    if here is None or here.off not in lines or _is_meant_there(failure, off):
         return []
     return [say("mend.backward_out", line=here.off, backward=failure.written(failure.call))]
+
+
+def _is_meant_there(failure: Failure, off: list[Cut]) -> bool:
+    """Say whether a backward is known to be meant where gradients are off: a function with a
+    decorator calls all of a step, or a forward differentiates what it computed itself."""
+    if failure.call is None or not any(_call_that_trains(failure, cut) for cut in off):
+        return False
+    sources = [failure.graph.call[cut.call_id].source for cut in off]
+    is_marked = any(s and s.off and _decorator_at(failure, s.file, s.off) for s in sources)
+    return is_marked or failure.call.function == "autograd.grad"
 
 
 def _lines_freezing(failure: Failure, cuts: list[Cut]) -> list[str]:
@@ -310,19 +320,30 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
 
 
 def _call_that_trains(failure: Failure, cut: Cut) -> Call | None:
-    """Return the statement of a function whose decorator switched gradients off that calls both
-    what was cut and the backward, as ``loss = closure()`` in the step of an optimizer; None where
-    the function calls one of them itself."""
+    """Return the statement of a function whose decorator, or of a block whose head, switched
+    gradients off, and that calls both what was cut and the backward, as ``loss = closure()`` in the
+    step of an optimizer; None where one of them stands there itself."""
     call = failure.graph.call[cut.call_id]
     if call.source is None or call.source.off is None or failure.call is None:
         return None
-    found = _decorated_at(failure, call.source.file, call.source.off)
-    body = range(0) if found is None else range(found[0].lineno, found[0].end_lineno + 1)
+    body = _switched_lines(failure, call.source.file, call.source.off)
     under = {frame[:2] for frame in frames(call)[1:]}
     for depth, frame in enumerate(frames(failure.call)):
         if depth and frame.file == call.source.file and frame.line in body and frame[:2] in under:
             return place_at(failure.call, depth)
     return None
+
+
+def _switched_lines(failure: Failure, file: str, line: int) -> range:
+    """Return the lines of the function, or of the block, whose decorator or head stands in a line
+    of a file; none where it is something else."""
+    if (found := _decorated_at(failure, file, line)) is not None:
+        return range(found[0].lineno, found[0].end_lineno + 1)
+    code = failure.statements
+    blocks = () if code is None else code.nodes((ast.With, ast.AsyncWith))
+    heads = [(f, node) for f, node in blocks if node.lineno == line]
+    inside = [node for f, node in heads if source_of(f, node).file == file]
+    return range(line + 1, inside[0].end_lineno + 1) if inside else range(0)
 
 
 def _decorator_at(failure: Failure, file: str, line: int) -> str:
