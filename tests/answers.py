@@ -44,7 +44,7 @@ MENDS = {
     "forget what was kept": r" = None at the start of each",
     "gradients on around a call": r"torch\.enable_grad\(\): around",
     "layers in __init__": r"^in __init__: self\.",
-    "backward": r"call backward\(\)|call backward on |backward again|its own loss",
+    "backward": r"\.backward\(\) right before|call backward\(\)|call backward on |backward again|its own loss",
     "begin anew": r"the optimizer begins anew",
     "bfloat16": r"bfloat16",
     "no backward": r"does not belong there",

@@ -197,6 +197,38 @@ def loop_around(node: Any) -> ast.stmt | None:
     return None
 
 
+def names_handed(statements: Statements, value: str) -> set[str]:
+    """Return what functions of the program call a variable that they are handed, or that a class
+    keeps as an attribute: each parameter, and what it is assigned to.
+
+    Args:
+        statements: the program's.
+        value: the variable, as it is written.
+    """
+    functions = {node.name: node for _, node in statements.nodes(ast.FunctionDef)}
+    for _, node in statements.nodes(ast.ClassDef):
+        made = (n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+        functions.update((node.name, method) for method in made)
+    found = set[str]()
+    for _, call in statements.nodes(ast.Call):
+        function = functions.get(callee_of(call.func) or "")
+        if function is None:
+            continue
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        for name in names:
+            given = argument_of(call, function, name, int(names[0] == "self"))
+            if given is not None and ast.unparse(given) == value:
+                found |= {name, *_assigned_from(function, name)}
+    return found
+
+
+def _assigned_from(function: ast.FunctionDef, name: str) -> set[str]:
+    """Return what a function assigns one of its parameters to."""
+    assigned = (n for n in ast.walk(function) if isinstance(n, ast.Assign))
+    plain = (n for n in assigned if isinstance(n.value, ast.Name) and n.value.id == name)
+    return {ast.unparse(target) for n in plain for target in n.targets}
+
+
 def stands_in(node: Any, block: Any) -> bool:
     """Say whether a syntax node is another one, or stands in it."""
     while node is not None and node is not block:
@@ -252,7 +284,24 @@ def caller(site: Sequence[Any]) -> list[Source]:
     """
     if len(site) < 4 or site[0].co_name == "<module>":
         return []
-    place = locate(site[2], site[3])
+    return _statement(site[2], site[3])
+
+
+def innermost(site: Sequence[Any]) -> list[Source]:
+    """Return the innermost statement of the program's own under which something ran, in a list;
+    none where that cannot be read.
+
+    Args:
+        site: code objects and positions, the innermost first.
+    """
+    frames = zip(site[::2], site[1::2], strict=True)
+    own = [(code, at) for code, at in frames if not is_installed(code)]
+    return _statement(*own[0]) if own else []
+
+
+def _statement(code: CodeType, at: int) -> list[Source]:
+    """Return the statement at a position, in a list; none of an installed package."""
+    place = locate(code, at)
     shown = None if place.node is None else statement_or_head(place.node)
     if shown is None or is_installed(place.code):
         return []

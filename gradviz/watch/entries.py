@@ -150,6 +150,16 @@ class Looked(NamedTuple):
     known: Object | None = None
 
 
+class Stepped(NamedTuple):
+    """What one optimizer did while it was watched. ``n``: how often it stepped; ``n_still``: how
+    often it did so before any of its groups had a learning rate other than 0; ``site``: code
+    objects and positions of its last step, the innermost first."""
+
+    n: int
+    n_still: int
+    site: Site
+
+
 # --- modules --------------------------------------------------------------------------------------
 
 

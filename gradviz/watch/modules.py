@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.watch import torch_private
-from gradviz.watch.entries import Called, ModuleRun, OwnParameter, Root, Site, Tree
+from gradviz.watch.entries import Called, ModuleRun, OwnParameter, Root, Site, Stepped, Tree
 from gradviz.watch.identity import read
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Modules:
         self.stepped: dict[weakref.ref[Any], list[Object]] = {}
         # those of them that it held at a learning rate of 0 then
         self.at_rate_zero: dict[weakref.ref[Any], list[Object]] = {}
+        self.counts: dict[weakref.ref[Any], Stepped] = {}  # what each of them did
         self.held: list[Object] = []  # of the parameters of optimizers, those that were met
         self.free: list[Object] = []  # nn.Parameters that were met, and stand in no root
         self.last: ModuleRun | None = None  # the outermost call seen last
@@ -156,17 +157,21 @@ class Modules:
 
     # --- the modules ------------------------------------------------------------------------------
 
-    def note_step(self, optimizer: Any) -> None:
-        """Note that an optimizer steps, and what it holds then."""
+    def note_step(self, optimizer: Any, site: Site) -> None:
+        """Note that an optimizer steps, where, and what it holds then."""
         known = self.optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             known = self.optimizers[id(optimizer)] = weakref.ref(optimizer)
         self.stepped.pop(known, None)  # the newest stands last
         self.stepped[known] = self._met_in([optimizer])
-        self.at_rate_zero[known] = self._met(_groups_at_zero(optimizer))
+        at_zero = _groups_at_zero(optimizer)
+        self.at_rate_zero[known] = self._met(at_zero)
+        before = self.counts.get(known, Stepped(0, 0, site))
+        is_still = before.n == before.n_still and len(at_zero) == len(optimizer.param_groups)
+        self.counts[known] = Stepped(before.n + 1, before.n_still + is_still, site)
         if len(self.stepped) > MOST_STEPPED:  # a loop may make one in each iteration
             oldest = next(iter(self.stepped))
-            del self.stepped[oldest], self.at_rate_zero[oldest]
+            del self.stepped[oldest], self.at_rate_zero[oldest], self.counts[oldest]
 
     def take_variables(self, variables: Iterable[tuple[str, torch.nn.Module]]) -> None:
         """Let global variables name the roots that they hold. What stands around a root and called

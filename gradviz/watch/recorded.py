@@ -14,7 +14,7 @@ from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.graph.training import Training
 from gradviz.watch import torch_private
 from gradviz.watch.assemble import Assembled, Naming
-from gradviz.watch.entries import CallRecord, Looked, Object
+from gradviz.watch.entries import CallRecord, Looked, Object, Stepped
 from gradviz.watch.recorder import Recorder
 from gradviz.watch.stack import events_in
 from gradviz.watch.summarising_recorder import SummarisingRecorder
@@ -254,6 +254,12 @@ class Recorded:
         now, rows = self._now(), list(self._recorder.modules.at_rate_zero.values())
         known = (now.tensor_of(own) for row in rows for own in row)
         return {t.object_id for t in known if t is not None}
+
+    def steps_taken(self) -> list[tuple[Any, Stepped]]:
+        """Return what each optimizer did in the recorded code, in the order of ``held_at_steps``;
+        in the place of one that is gone stands None."""
+        modules = self._recorder.modules
+        return [(known(), modules.counts[known]) for known in list(modules.stepped)]
 
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
         """Say whether a living optimizer stepped in the recorded code."""

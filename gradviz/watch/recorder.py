@@ -450,7 +450,7 @@ class Recorder(TorchFunctionMode):
         try:
             optimizer = torch_private.stepping(frame, name)
             if optimizer is not None:
-                self.modules.note_step(optimizer)
+                self.modules.note_step(optimizer, self.frames.site(frame))
         except Exception as error:
             self.failed(error)
 

@@ -90,6 +90,7 @@ from gradviz.why.account.started import started_with_itself
 from gradviz.why.account.states_dropped import cells_without_state, states_dropped
 from gradviz.why.account.statistics_of_frozen import statistics_of_frozen
 from gradviz.why.account.steps import Steps
+from gradviz.why.account.still_at_first import still_at_first
 from gradviz.why.account.summed_probabilities import summed_probabilities
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
@@ -348,6 +349,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from entries_held(case)
     yield from frozen_scaled(case)
     yield from rates(case)
+    yield from still_at_first(case)
     yield from settings(case)
     yield from small_steps(case)
     yield from loss_values(case)

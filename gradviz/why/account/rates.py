@@ -12,6 +12,7 @@ import torch
 from gradviz.graph.preview import number
 from gradviz.graph.records import Source
 from gradviz.graph.training import Did
+from gradviz.names.statements import loop_around, names_handed
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.optimizers.schedules import came_to_zero_last, last_rate, schedules_of
@@ -100,7 +101,9 @@ def _decays_weights(optimizer: Any, group: Any) -> bool:
 
 def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float) -> Remark:
     """Tell of one such optimizer."""
-    places = _steps_of(case, schedule)
+    steps = _steps_of(case, schedule)
+    places = tuple(place for place, _ in steps)
+    loops = _with_loops(case, steps)
     fields = {
         "optimizer": case.optimizer_name(optimizer),
         "rate": number(rate),
@@ -108,8 +111,11 @@ def _fallen(case: Case, optimizer: Any, schedule: Any, rate: float, first: float
         "schedule": type(schedule).__name__,
         "n": vars(schedule).get("last_epoch", 0),
         "places": [case.words.line_of(place) for place in places],
+        **loops,
     }
     key = "rate_fallen_at" if places else "rate_fallen"
+    if loops:
+        key = "rate_fallen_in_a_loop"
     if vars(schedule).get("mode") == "max":
         key = "rate_fallen_of_max"
     weight = Weight.ORDINARY if _is_at_its_end(schedule) else Weight.WEIGHTY
@@ -123,9 +129,9 @@ def _is_at_its_end(schedule: Any) -> bool:
     return kept.get("last_epoch") in ends
 
 
-def _steps_of(case: Case, schedule: Any) -> tuple[Source, ...]:
-    """Return where the code steps a schedule: by a variable or attribute that is given one of its
-    class."""
+def _steps_of(case: Case, schedule: Any) -> list[tuple[Source, ast.Call]]:
+    """Return where the code steps a schedule, each with the call: by a variable or attribute that
+    is given one of its class, or a parameter that is handed such a one."""
     kind = type(schedule).__name__
     given = {
         ast.unparse(target)
@@ -133,9 +139,31 @@ def _steps_of(case: Case, schedule: Any) -> tuple[Source, ...]:
         if kind in ast.unparse(node.value)
         for target in node.targets
     }
-    found = (
-        place
+    given |= {name for value in list(given) for name in names_handed(case.statements, value)}
+    found = {
+        place: node
         for place, node in case.statements.calls("step")
         if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in given
+    }
+    return [*found.items()]
+
+
+def _loops_over(node: Any) -> list[Any]:
+    """Return the loops of the same function around a node, the innermost first."""
+    loops = list[Any]()
+    while (loop := loop_around(node if not loops else loops[-1].parent)) is not None:
+        loops.append(loop)
+    return loops
+
+
+def _with_loops(case: Case, steps: list[tuple[Source, ast.Call]]) -> dict[str, Any]:
+    """Return the fields that tell of the loops around the one step of a schedule, where it stands
+    in a loop that another one goes through; nothing where it does not."""
+    loops = _loops_over(steps[0][1]) if len(steps) == 1 else []
+    if len(loops) < 2:
+        return {}
+    place, node = steps[0]
+    inner, outer = (
+        case.words.line_of(place._replace(line=loop.lineno)) for loop in loops[:: len(loops) - 1]
     )
-    return tuple(dict.fromkeys(found))
+    return {"call": ast.unparse(node), "inner": inner, "outer": outer}

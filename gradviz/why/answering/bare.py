@@ -407,7 +407,8 @@ def _wants_no_gradient(bare: Bare, told: Explanation) -> bool:
     to run: no optimizer, no ``.grad`` that was read, no backward in its code."""
     if told.form != "none_recorded" or bare.recording is None or bare.looked:
         return False
-    has_optimizer = bool(of_kind(bare.names.values(), torch.optim.Optimizer))
+    known = of_kind(bare.names.values(), torch.optim.Optimizer)
+    has_optimizer = bool(known or bare.recording.held_at_steps())
     read_grads = any(look.attribute == "grad" for _, look in bare.recording.looked_at())
     calls_it = bool(Statements.of(bare.recording).calls("backward"))
     return not (has_optimizer or read_grads or calls_it)

@@ -187,31 +187,35 @@ def _is_constant_zero(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and _is_zero(node.value)
 
 
-class _Factor(NamedTuple):
+class Factor(NamedTuple):
     """The statement of a function that gives 0, and the division of whole numbers that is 0."""
 
     place: Source
     divides: str
 
 
-def _factor_at_zero(scheduler: Any, step: int) -> _Factor | None:
+def _factor_at_zero(scheduler: Any, step: int) -> Factor | None:
     """Return where a LambdaLR's function gives 0 for a step, where that can be read off without
     running it."""
-    for function in getattr(scheduler, "lr_lambdas", ()):
-        code = code_of_function(function)
-        found = None if code is None else function_node(code)
-        if found is None:
-            continue
-        file, node = found
-        numbers = _numbers(function, step)
-        try:
-            line = _zero_return(node, numbers)
-            divides = "" if line is None else _whole_division(line, numbers)
-        except (_Unread, ArithmeticError):
-            continue
-        if line is not None:
-            return _Factor(source_of(file, line), divides)
-    return None
+    factors = (factor_at_zero(f, step) for f in getattr(scheduler, "lr_lambdas", ()))
+    return next((found for found in factors if found is not None), None)
+
+
+def factor_at_zero(function: Any, step: int) -> Factor | None:
+    """Return where a function of a number gives 0 for it, where that can be read off without
+    running it."""
+    code = code_of_function(function)
+    found = None if code is None else function_node(code)
+    if found is None:
+        return None
+    file, node = found
+    numbers = _numbers(function, step)
+    try:
+        line = _zero_return(node, numbers)
+        divides = "" if line is None else _whole_division(line, numbers)
+    except (_Unread, ArithmeticError):
+        return None
+    return None if line is None else Factor(source_of(file, line), divides)
 
 
 def _whole_division(statement: ast.AST, numbers: Mapping[str, Any]) -> str:

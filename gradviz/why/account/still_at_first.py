@@ -1,0 +1,99 @@
+"""First steps that moved nothing, because a warmup gave the learning rate 0 for them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from gradviz.graph.records import Source
+from gradviz.names.bindings import binder_before
+from gradviz.names.statements import innermost
+from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.question.subjects import held_by
+from gradviz.why.rules.optimizers.schedules import factor_at_zero, schedules_of
+
+if TYPE_CHECKING:
+    from gradviz.watch.entries import Stepped
+    from gradviz.why.rules.whole.case import Case
+
+_FEW = 0.01  # a share of the steps below which they are hardly worth a word
+
+
+def still_at_first(case: Case) -> Iterator[Remark]:
+    """Tell of each known optimizer whose first steps, and not all, had a learning rate of 0."""
+    assert case.recording is not None
+    known = {id(one) for one in case.known_optimizers}
+    for optimizer, did in case.recording.steps_taken():
+        if id(optimizer) in known and 0 < did.n_still < did.n and _moves_by_rate(optimizer):
+            yield _remark(case, optimizer, did)
+
+
+def _moves_by_rate(optimizer: Any) -> bool:
+    """Say whether a step of this optimizer moves nothing at a learning rate of 0, as those of torch
+    do; what Rprop moves by is only begun with it."""
+    of_torch = type(optimizer).__module__.startswith("torch.optim")
+    return of_torch and not isinstance(optimizer, torch.optim.Rprop)
+
+
+def _remark(case: Case, optimizer: Any, did: Stepped) -> Remark:
+    """Tell of one of them."""
+    assert case.recording is not None
+    places, giver = innermost(did.site), _giver(case, optimizer)
+    states = (case.recording.find(p) for p in held_by([optimizer]).values())
+    held = frozenset(state.object_id for state in states if state is not None)
+    fields = {
+        "step": case.words.source(places[0]) if places else case.optimizer_name(optimizer),
+        "n": did.n_still,
+        "all": did.n,
+        "code": case.words.source(giver.place) if giver else "",
+        "name": giver.parameter if giver else "",
+    }
+    weight = Weight.NOTABLE if did.n_still >= _FEW * did.n else Weight.ORDINARY
+    key = "still_at_first_by" if giver else "still_at_first"
+    given = (giver.place,) if giver else ()
+    return Remark(weight, key, fields, objects=held, statements=(*given, *places))
+
+
+class _Giver(NamedTuple):
+    """The statement that gives a learning rate of 0 for the number 0, and what that is called."""
+
+    place: Source
+    parameter: str
+
+
+def _giver(case: Case, optimizer: Any) -> _Giver | None:
+    """Return the statement of a schedule's function, or of one that the program sets the learning
+    rate with, that gives 0 for 0 and no longer for 1."""
+    lambdas = [f for s in schedules_of(optimizer) for f in getattr(s, "lr_lambdas", ())]
+    for function in (*lambdas, *_functions_written(case)):
+        factor = factor_at_zero(function, 0)
+        if factor is not None and factor_at_zero(function, 1) is None:
+            return _Giver(factor.place, next(iter(inspect.signature(function).parameters)))
+    return None
+
+
+def _functions_written(case: Case) -> Iterator[Callable[..., Any]]:
+    """Yield the functions of the program that make what it writes as a learning rate."""
+    for place in case.statements.writes_key("lr"):
+        found = case.statements.node_at(place)
+        for value in _values_behind(found[1]) if found is not None else ():
+            for node in ast.walk(value):
+                function = getattr(node, "func", None)
+                known = case.names.get(function.id) if isinstance(function, ast.Name) else None
+                if inspect.isfunction(known) and inspect.signature(known).parameters:
+                    yield known
+
+
+def _values_behind(statement: Any) -> Iterator[ast.AST]:
+    """Yield what a statement assigns; of a name, what that was bound to above, too."""
+    value = getattr(statement, "value", None)
+    if value is None:
+        return
+    yield value
+    binder = binder_before(value) if isinstance(value, ast.Name) else None
+    if isinstance(binder, ast.Assign):
+        yield binder.value
