@@ -191,6 +191,22 @@ def dim_written(source: Source, function: str) -> int | None:
     """Return the ``dim`` with which the statement of a recorded call calls a function; where it
     calls only a module, the one with which its file makes modules that do the same: ``Softmax`` for
     ``softmax``. None where there is none, or several."""
+    found = {_dim_of(call) for call in _calls_written(source, function)}
+    return found.pop() if len(found) == 1 else None
+
+
+def module_written(source: Source, function: str) -> Source | None:
+    """Return the one place in the file of a recorded call where a module is made that does what the
+    call does, where its statement calls only that."""
+    calls = _calls_written(source, function)
+    if len(calls) != 1 or callee_of(calls[0].func) == function:
+        return None
+    return Source(source.file, calls[0].lineno, ast.unparse(calls[0]))
+
+
+def _calls_written(source: Source, function: str) -> list[ast.Call]:
+    """Return the calls of a function in the statement of a recorded call; where it calls only a
+    module, those in its file that make modules which do the same."""
     kind = function.title().replace("_", "")
     statement = _statement(source) or _statement(_as_it_stands(source))
     for callee, tree in ((function, statement), (kind, statement and _module_of(statement))):
@@ -198,9 +214,8 @@ def dim_written(source: Source, function: str) -> int | None:
         calls = [n for n in nodes if isinstance(n, ast.Call) and callee_of(n.func) == callee]
         calls = [call for call in calls if dotted(call.func) != f"self.{callee}"]  # a module
         if calls:
-            found = {_dim_of(call) for call in calls}
-            return found.pop() if len(found) == 1 else None
-    return None
+            return calls
+    return []
 
 
 def _dim_of(call: ast.Call) -> int | None:

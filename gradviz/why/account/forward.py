@@ -12,7 +12,12 @@ from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call, Tensor
 from gradviz.graph.training import line_of
-from gradviz.names.written import arguments_written, dim_written, operands_written
+from gradviz.names.written import (
+    arguments_written,
+    dim_written,
+    module_written,
+    operands_written,
+)
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.alike import Ways
 from gradviz.why.evidence.handed_on import computed, plain_name
@@ -238,15 +243,24 @@ class Forward:
             shape = self.graph.tensor[maker.inputs[0]].shape or ()
             dim = dim_written(maker.source, maker.function)
             if len(shape) == 2 and shape[0] > 1 and dim in (0, -2):
-                fields = {
-                    "call": self.words.at(maker),
-                    "function": maker.function,
-                    "n": shape[0],
-                    "loss": self.words.at(call),
-                }
-                of_each = call.function in _OF_EACH_ROW
-                key = "over_the_batch_of_all" if of_each else "over_the_batch"
-                yield Remark(Weight.WEIGHTY, key, fields, (maker, call))
+                yield self._over_the_batch(maker, call, shape[0])
+
+    def _over_the_batch(self, maker: Call, loss: Call, n: int) -> Remark:
+        """Tell of one such softmax; of a module's, with where that is made."""
+        made = None if maker.source is None else module_written(maker.source, maker.function)
+        fields = {
+            "call": self.words.at(maker),
+            "function": maker.function,
+            "n": n,
+            "loss": self.words.at(loss),
+            "layer": "" if made is None else self.words.source(made),
+        }
+        of_each = loss.function in _OF_EACH_ROW
+        key = "over_the_batch_of_all" if of_each else "over_the_batch"
+        if made is not None:
+            key = "layer_over_the_batch_of_all" if of_each else "layer_over_the_batch"
+        places = () if made is None else (made,)
+        return Remark(Weight.WEIGHTY, key, fields, (maker, loss), statements=places)
 
     def softmax_of_equals(self) -> Iterator[Remark]:
         """Tell of a softmax over one score, or over scores that are computed alike: what it gives
