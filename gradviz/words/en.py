@@ -3659,6 +3659,8 @@ ACCOUNT = {
     "started_with_itself": "{code} began with {loss} itself in the place of 1: every gradient is {loss} times as large, so it shrinks as {loss} does. If that is not meant: backward() with nothing in its parentheses.",
     "row_left_out": "{row} gets no gradient where it is looked up: padding_idx={index}{at} keeps that row out, and it is not zero. If index {index} is no padding but an entry as the others: leave padding_idx out.",
     "frozen_beside": "{frozen} is frozen ({place}), and nothing was computed with it; {other}, of the same class, was trained. If {other} is the one to freeze: freeze that there.",
+    "part_of_others": "{part}, a part of {loss}, trains nothing that {step} moves: computed of {given:few}, it leads to {others} alone, which other steps move. If it is to train what {step} moves: compute it of what that made.",
+    "part_of_others_at": "{part}, a part of {loss} ({places:list}), trains nothing that {step} moves: computed of {given:few}, it leads to {others} alone, which other steps move. If it is to train what {step} moves: hand it there what that made.",
     "part_kept_off": "{part}, a part of {loss}, sends nothing to what {step} moves ({moved}): {cutter} takes {value} in as a value only ({at}). If that part is to train it: use there what was not cut off.",
     "state_dropped": "{layer} is called without a state ({place}), so each call begins with zeros; {kept} is set to what it returns, and nothing reads it. If the state is to go on: {layer}(x, {kept}).",
     "overwritten_unread": "{name} is given another value ({again}) before anything reads it: the loss that was computed there ({place}) trains nothing. If it is to train: a name of its own, added to the loss, or leave the second out.",

@@ -70,6 +70,7 @@ from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
+from gradviz.why.account.parts_of_others import parts_of_others
 from gradviz.why.account.patterns_in_vain import patterns_in_vain
 from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.random_buffers import random_buffers
@@ -255,6 +256,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     steps = Steps(case.training, words, stepping, at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(case.facts, words, steps)
+    yield from parts_of_others(case.facts, words, steps)
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
