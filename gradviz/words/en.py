@@ -3324,6 +3324,22 @@ SMALL |= {
         why="{name} has NaN itself, and {code} computes with it: {blamed} is taken at NaN. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
         mend="take the entries with NaN out of {name}, or put harmless numbers there (torch.nan_to_num({name})), before {code}.",
     ),
+    (Cause.NAN, "rows_without_keys"): Answer(
+        verdict="{broken}",
+        why="{masks:list} leave {n} of {all} rows of {code} no key (sample {sample}, position {position} first): softmax of -inf alone is NaN, and what leaves these rows out later sends 0 back there, and 0 times NaN is NaN.",
+    ),
+    (Cause.NAN, "data_has_nan"): Answer(
+        verdict="{broken}",
+        why="{name} has NaN in {n} of {all} entries ({places:list}), and {code} computes with it. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
+    ),
+    (Cause.NAN, "data_made_of_nan"): Answer(
+        verdict="{broken}",
+        why="{code} computes with {name}, which is made of {holder}, and that has NaN in {n} of {all} entries ({places:list}). What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
+    ),
+    (Cause.NAN, "compared_with_nan"): Answer(
+        verdict="{broken}",
+        why="the derivative of {code} is finite at all numbers: {names:list} have NaN or inf, one or both. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
+    ),
     (Cause.NAN, "came_as_nan_unread"): Answer(
         verdict="{broken}",
         why="{code} gave NaN, from {name} it seems, whose values were not read (more than 8): {blamed} is taken at NaN. What masks or leaves that out later sends 0 back there, and 0 times NaN is NaN.",
@@ -3337,6 +3353,9 @@ SMALL[Cause.EXPLODING, "not_traced"] = NOT_FINITE["not_traced"]._replace(
 
 # what keeps a forward finite: why/rules/sizes/advice.py
 ADVICE = {
+    "mask_before": "{new} in the place of {old}: the mask before the loss, and not after it.",
+    "nan_to_num": "torch.nan_to_num({name}) in the place of {name} in {code}: what is left out later may be any finite number.",
+    "rows_without_keys": "need_weights=False in that call: the softmax without weights gives 0 in such rows (torch 2.5 and later). Or masks that leave each row at least one key.",
     "masked_row": "-1e9 in the place of the infinity in {code}; or -inf, and a mask that leaves at least one entry of each row.",
     "log_of_softmax": "F.log_softmax(…) in the place of {code}: far from the largest score softmax gives exactly 0 ({maker}, {place}), and the logarithm of 0 is infinite.",
     "log_of_rest": ".clamp(min=1e-6) of what {code} is taken of, before the logarithm: where softmax is sure it gives exactly 1 ({maker}, {place}), 1 minus that is 0, and the logarithm of 0 is infinite.",

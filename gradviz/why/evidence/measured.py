@@ -151,7 +151,7 @@ class Measured:
             recording: of the backward.
             returned: what autograd.grad gave back for them, where that is asked about, not .grad.
         """
-        self.returned = returned
+        self.returned, self.recording = returned, recording
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
         self.statements = Statements.of(recording)  # the user's code that ran

@@ -19,6 +19,8 @@ from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
+from gradviz.why.rules.sizes.nan_in_data import nan_in_data
+from gradviz.why.rules.sizes.rows_without_keys import rows_without_keys
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -180,7 +182,9 @@ def likely_made(
     sizes: Sizes, cause: Cause, broken: str, run: Backward, point: Point, value: str
 ) -> Explanation:
     """Tell where a forward of large tensors likely stopped being finite."""
-    if (by_mask := _by_masked_rows(sizes, cause, broken, run, point)) is not None:
+    by_mask = _by_masked_rows(sizes, cause, broken, run, point)
+    by_mask = by_mask or rows_without_keys(sizes, cause, broken, point)
+    if by_mask is not None:
         return by_mask
     why = say("small.forward_likely", value=value, why=at_point(sizes, point))
     return sizes.answer(
@@ -302,7 +306,7 @@ def made_at(
     """Blame the node that made what is not finite, and name the others that did so by
     themselves."""
     point = point_of(sizes, step)
-    came = nan_before(sizes, cause, broken, point)
+    came = nan_before(sizes, cause, broken, point) or nan_in_data(sizes, cause, broken, point)
     if came is not None:
         return came
     why = [in_backward(sizes, run, why_broken(sizes, point))]
