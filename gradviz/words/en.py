@@ -984,7 +984,7 @@ ZERO_PHRASE = {
     "mend_stairs": "a straight-through estimate: x + ({function}(x) - x).detach(); or a smooth function.",
     "mend_stairs_of_probability": "leave {function}() out of the loss: it takes the probability that goes in; {function}() only for what is counted, as the accuracy.",
     "mend_below_zero": "LeakyReLU or no activation at the output, or other initial weights and a bias above 0.",
-    "recomputed_without_hooks": "{checkpoint} runs its function again in the backward, which goes through what that second run gives; {removed} comes before that, and without the hooks of {registered} {code} multiplies by 0.",
+    "recomputed_without_hooks": "{checkpoint} runs its function again in the backward, which goes through that second run, and {removed} comes before it: without what {registered} registered it multiplies by 0 there.",
     "mend_recomputed": "leave {removed} until the backward is over, or let the hooks keep what they hand in as attributes of the modules, where the second run finds it; or no checkpoint there.",
     "mend_at_zero": "begin {name} with other numbers than zeros, e.g. nn.init.xavier_uniform_({name}); or an activation with a slope at 0.",
     "softmax_maybe_of_one": "{function}() there may run over a dimension of size 1: then its result is the same whatever goes in.",

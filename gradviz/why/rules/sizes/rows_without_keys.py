@@ -70,20 +70,36 @@ def _rows(sizes: Sizes, attention: Call) -> Rows | None:
     if len(weights) not in (3, 4):
         return None
     shape = (weights[0], weights[-2], weights[-1])
-    behind, alive = sizes.facts.ancestors(attention.inputs), living(sizes)
-    masks = {i: m for i, t in alive.items() if i in behind and (m := _masked(t)) is not None}
+    alive = living(sizes)
+    given = [(i, alive[i]) for i in _given(sizes, attention) if i in alive]
+    masks = {i: m for i, t in given if (m := _masked(t)) is not None}
     over = [_over_rows(mask, shape) for mask in masks.values()]
     known = [mask for mask in over if mask is not None]
     if not known or len(known) < len(over):
         return None
-    together = torch.zeros(shape, dtype=torch.bool)
-    for mask in known:
-        together = together | mask.cpu()
-    empty = together.all(dim=-1)
-    places = empty.nonzero().tolist()
-    if not places:
+    empty = read(lambda: _without_keys(known, shape))
+    places = [] if empty is None else empty.nonzero().tolist()
+    if empty is None or not places:
         return None
     return Rows([*masks], len(places), empty.numel(), *places[0])
+
+
+def _given(sizes: Sizes, attention: Call) -> list[int]:
+    """Return what an attention was given, also where its module wrote it in another form."""
+    found = [*attention.inputs]
+    for tensor_id in found:  # which grows
+        maker = sizes.facts.maker.get(tensor_id)
+        if maker is not None and maker.module_call == attention.module_call:
+            found += maker.inputs
+    return list(dict.fromkeys(found))
+
+
+def _without_keys(masks: list[torch.Tensor], shape: tuple[int, int, int]) -> torch.Tensor:
+    """Return in which rows of which samples the masks together leave nothing."""
+    together = torch.zeros(shape, dtype=torch.bool)
+    for mask in masks:
+        together = together | mask.cpu()
+    return together.all(dim=-1)
 
 
 def _masked(t: torch.Tensor) -> torch.Tensor | None:

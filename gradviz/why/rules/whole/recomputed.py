@@ -10,6 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.sites import CHECKPOINT
 from gradviz.names.statements import innermost
+from gradviz.watch import torch_private
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.words.speech import say
 
@@ -46,7 +47,6 @@ def with_removed_hooks(case: Case, found: Explanation) -> Explanation | None:
     return found._replace(
         why=say(
             "zero.recomputed_without_hooks",
-            code=words.at(calls[0]),
             checkpoint=words.source(places[0]),
             registered=words.source(removed.registered),
             removed=words.source(removed.removed),
@@ -85,17 +85,21 @@ def _removed_hooks(case: Case) -> Removed | None:
     """Return the forward hooks that a function registers and removes again without a backward in
     between, where no known module has one any longer."""
     modules = (m for one in (*case.modules, *case.known_modules) for m in one.modules())
-    if any(m._forward_pre_hooks or m._forward_hooks for m in modules):
+    if any(torch_private.module_hooks(m) for m in modules):
         return None
-    backwards = [node for _, node in case.statements.calls("backward")]
-    removes = case.statements.calls("remove")
-    for hook in _HOOKS:
-        for registered, node in case.statements.calls(hook):
-            scope = _scope(node)
-            for removed, other in removes:
-                between = [b for b in backwards if _scope(b) is scope and b.lineno < other.lineno]
-                if _scope(other) is scope and other.lineno > node.lineno and not between:
-                    return Removed(registered, removed)
+    found = (pair for hook in _HOOKS for pair in case.statements.calls(hook))
+    return next((gone for pair in found if (gone := _removed_below(case, *pair))), None)
+
+
+def _removed_below(case: Case, registered: Source, node: ast.Call) -> Removed | None:
+    """Return the first statement below that removes what one registers, where both stand in one
+    function and no backward of it comes before."""
+    scope = _scope(node)
+    backwards = [b.lineno for _, b in case.statements.calls("backward") if _scope(b) is scope]
+    for removed, other in case.statements.calls("remove"):
+        if _scope(other) is scope and node.lineno < other.lineno:
+            is_over = any(line < other.lineno for line in backwards)
+            return None if is_over else Removed(registered, removed)
     return None
 
 
