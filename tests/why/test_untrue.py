@@ -2418,3 +2418,28 @@ def test_a_detach_that_keeps_a_freed_graph_off_is_not_to_be_left_out_alone() -> 
         exec(HEAD + CARRIED.format(h="h"), {})
     of_one_pass = SAMPLED.format(z="(cdf.gather(1, inds) + w).detach()")
     assert "If that is wanted: leave detach out there." in one_line(asked(of_one_pass))
+
+
+TWO_LOSSES = """
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.actor = nn.Sequential(*(nn.Linear(4, 4) for _ in range(4)))
+        self.critic = nn.Sequential(*(nn.Linear(4, 4) for _ in range(4)))
+
+torch.manual_seed(0)
+both, x = Both(), torch.randn(16, 4)
+for parameter in both.parameters():
+    parameter.data.mul_(0.3)
+actor_loss, critic_loss = 1e-4 * both.actor(x).pow(2).mean(), {critic}
+{backward}
+"""
+
+
+def test_a_gradient_does_not_shrink_from_one_loss_to_another() -> None:
+    critic = "(both.critic(x) - 5).pow(2).mean()"
+    apart = "actor_loss.backward()\ncritic_loss.backward()"
+    assert "shrinks" not in one_line(asked(TWO_LOSSES.format(critic=critic, backward=apart)))
+    in_a_row = "(both.critic(both.actor(x)) - 5).pow(2).mean()"
+    alone = "critic_loss.backward()"
+    assert "shrinks" in one_line(asked(TWO_LOSSES.format(critic=in_a_row, backward=alone)))

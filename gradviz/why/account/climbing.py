@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import permutations
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES, PRODUCTS
 from gradviz.graph.facts import Facts, code_of
@@ -32,6 +33,7 @@ _NOT_NEGATIVE = {
     ),
 }
 _NEGATES = {"neg", "negative", "__neg__"}
+_LOGARITHMS = {"log", "log2", "log_softmax"}
 _EXPONENTIALS = {"exp", "expm1", "cosh"}
 _SUMS_UP = {"sum", "mean", "squeeze", "view", "reshape"}
 _LAYERS = {"linear", "conv1d", "conv2d", "conv3d", "matmul", "mm", "addmm"}
@@ -56,6 +58,7 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
     yield from _rewards(facts, words)
     yield from _entropies(facts, words)
     yield from _clipped_surrogates(facts, words)
+    yield from _without_lower_end(facts, words)
     for row in loss_rows(facts):
         if len(row.values) < _LONG or not abs(row.values[-1]) > _FAR * abs(row.values[0]):
             continue
@@ -71,10 +74,15 @@ def climbing(facts: Facts, words: Words, training: Training) -> Iterator[Remark]
             yield from _by_hand(words, training, row, fields)
 
 
+def _last_losses(facts: Facts) -> list[int]:
+    """Return of each line that went back from single numbers the last one."""
+    return [row.calls[-1].inputs[0] for row in loss_rows(facts)]
+
+
 def _rewards(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of a loss that is log-probabilities times plain numbers, with no minus between: a step
     makes what has a large number less likely."""
-    for loss in facts.losses[-1:]:
+    for loss in _last_losses(facts):
         if (found := _weighed(facts, loss)) is not None:
             loss_name, factor = map(words.name, (loss, found.inputs[0]))
             fields = {"loss": loss_name, "code": words.at(found), "log_prob": factor}
@@ -82,22 +90,64 @@ def _rewards(facts: Facts, words: Words) -> Iterator[Remark]:
 
 
 def _entropies(facts: Facts, words: Words) -> Iterator[Remark]:
-    """Tell of an entropy that stands with a plus in the loss of a policy: one in which
-    log-probabilities stand, too."""
-    for loss in facts.losses[-1:]:
-        behind = facts.ancestors([loss])
-        of_policy = any(_is_log_prob(c) and behind & {*c.outputs} for c in facts.ordinary_calls)
-        for call, sign in signed_parts(facts, loss) if of_policy else ():
-            if sign > 0 and _is_entropy(call):
+    """Tell of an entropy that stands with a plus in the loss of a policy, or of minus one that
+    stands there with a minus."""
+    for loss in _last_losses(facts):
+        parts = signed_parts(facts, loss) if _is_of_policy(facts, loss) else ()
+        for call, sign in parts:
+            is_plus = sign > 0 and _is_entropy(call)
+            if is_plus or (sign < 0 and _is_minus_entropy(facts, call)):
+                key = "entropy_with_plus" if is_plus else "minus_entropy_with_minus"
                 fields = {"loss": words.name(loss), "code": words.at(call)}
-                yield Remark(Weight.WEIGHTY, "entropy_with_plus", fields, (call,))
+                yield Remark(Weight.WEIGHTY, key, fields, (call,))
                 return
+
+
+def _is_of_policy(facts: Facts, loss: int) -> bool:
+    """Say whether log-probabilities of what was drawn stand in a loss, or what was picked of some
+    is weighed with numbers."""
+    behind = facts.ancestors([loss])
+    calls = [call for call in facts.ordinary_calls if not behind.isdisjoint(call.outputs)]
+    return any(_is_log_prob(call) or _weighs_picked(facts, call) for call in calls)
+
+
+def _weighs_picked(facts: Facts, call: Call) -> bool:
+    """Say whether a call multiplies what was picked of logarithms, each by a number of its own."""
+    tensor = facts.graph.tensor
+    learning = [i for i in call.inputs if tensor[i].requires_grad]
+    weights = [i for i in call.inputs if not tensor[i].requires_grad and tensor[i].shape]
+    if plain_name(call.function) not in PRODUCTS or len(learning) != 1 or not weights:
+        return False
+    behind = facts.ancestors(learning)
+    made = [c for c in facts.ordinary_calls if not behind.isdisjoint(c.outputs)]
+    picked = [c for c in made if c.function == "gather" and tensor[c.inputs[0]].requires_grad]
+    return bool(picked) and any(plain_name(c.function) in _LOGARITHMS for c in made)
+
+
+def _is_minus_entropy(facts: Facts, call: Call) -> bool:
+    """Say whether a call multiplies probabilities by their own logarithms."""
+    if plain_name(call.function) not in PRODUCTS or len(call.inputs) != 2:
+        return False
+    return any(_are_logarithms_of(facts, *pair) for pair in permutations(call.inputs))
+
+
+def _are_logarithms_of(facts: Facts, logs: int, probabilities: int) -> bool:
+    """Say whether numbers are the logarithms of others, where a small number may be added first."""
+    made, of = facts.maker.get(logs), facts.maker.get(probabilities)
+    if made is None or plain_name(made.function) not in _LOGARITHMS:
+        return of is not None and plain_name(of.function) == "exp" and of.inputs[0] == logs
+    given = made.inputs[0]
+    adding = facts.maker.get(given)
+    if adding is not None and plain_name(adding.function) in ("add", "clamp"):
+        given = given if given == probabilities else adding.inputs[0]
+    is_softmax = of is not None and plain_name(of.function) == "softmax"
+    return given == probabilities or (is_softmax and of is not None and given == of.inputs[0])
 
 
 def _clipped_surrogates(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of the larger of a value and of what was clipped beside it that stands in a loss with a
     minus: the loss is least where the value is far beyond what clips it."""
-    for loss in facts.losses[-1:]:
+    for loss in _last_losses(facts):
         for call, sign in signed_parts(facts, loss):
             given = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
             is_larger = plain_name(call.function) in _LARGER_OF_TWO and len(given) == 2
@@ -161,7 +211,6 @@ def _negated(facts: Facts, words: Words, row: LossRow, fields: dict[str, str]) -
     """Tell of a loss that is minus what cannot be negative."""
     found = _minus_of(facts, row.calls[-1].inputs[0])
     if found is None:
-        yield from _without_lower_end(facts, words, row, fields)
         return
     negating, inner = found
     told = {**fields, "code": words.at(negating), "function": plain_name(inner.function)}
@@ -184,16 +233,15 @@ def _minus_of(facts: Facts, tensor_id: int) -> tuple[Call, Call] | None:
     return None
 
 
-def _without_lower_end(
-    facts: Facts, words: Words, row: LossRow, fields: dict[str, str]
-) -> Iterator[Remark]:
+def _without_lower_end(facts: Facts, words: Words) -> Iterator[Remark]:
     """Tell of a loss in which an exponential stands with a minus: it falls without end as that
     grows."""
-    taken_away = _exponentials_taken_away(facts, row.calls[0].inputs[0])
-    call = next((c for c in taken_away if _has_no_end(facts, c.inputs[0])), None)
-    if call is not None:
-        told = {**fields, "code": words.at(call), "function": plain_name(call.function)}
-        yield Remark(Weight.WEIGHTY, "minus_an_exponential", told, (call, row.calls[-1]))
+    for loss in _last_losses(facts):
+        taken_away = _exponentials_taken_away(facts, loss)
+        call = next((c for c in taken_away if _has_no_end(facts, c.inputs[0])), None)
+        if call is not None:
+            told = {"loss": words.name(loss), "code": words.at(call)}
+            yield Remark(Weight.WEIGHTY, "minus_an_exponential", told, (call,))
 
 
 def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:

@@ -311,7 +311,9 @@ class Forward:
             before, after = (
                 self.graph.tensor[i].shape or () for i in (call.inputs[0], call.outputs[0])
             )
-            if not self.graph.tensor[call.inputs[0]].requires_grad:
+            is_tracked = self.graph.tensor[call.inputs[0]].requires_grad
+            # data is laid out anew where it is loaded; in a forward it is as the layers want it
+            if not is_tracked and (call.module_call is None or not _reordered(before, after)):
                 continue
             if _cuts_rows(call, before, after):
                 continue

@@ -151,11 +151,12 @@ class Sizes(Measured):
         return None if self.blocks else self.answer(Cause.NOT_KNOWN, "no_gradients")
 
     def goes_on(self, blocks: list[Block], sizes: list[float], fold: float = FOLD) -> bool:
-        """Say whether sizes fall steadily, by more than a factor in all, along one way."""
+        """Say whether sizes fall steadily, by more than a factor in all, along one way: of modules
+        of which the last backward met some alone, that is not known."""
         falls = [b < a for a, b in pairwise(sizes)]
         if len(falls) < 2 or sum(falls) < STEADY * len(falls) or sizes[0] < fold * sizes[-1]:
             return False
-        return not self.known or self.leads(blocks[0], blocks[-1])
+        return not self.node or (self.known and self.leads(blocks[0], blocks[-1]))
 
     def trend(self, blocks: list[Block], sizes: list[float], *, grows: bool) -> dict[str, Any]:
         """Return what the sentences name of a trend from module to module."""
