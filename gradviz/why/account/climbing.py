@@ -116,12 +116,17 @@ def _weighs_picked(facts: Facts, call: Call) -> bool:
     tensor = facts.graph.tensor
     learning = [i for i in call.inputs if tensor[i].requires_grad]
     weights = [i for i in call.inputs if not tensor[i].requires_grad and tensor[i].shape]
-    if plain_name(call.function) not in PRODUCTS or len(learning) != 1 or not weights:
-        return False
-    behind = facts.ancestors(learning)
+    is_weighed = plain_name(call.function) in PRODUCTS and len(learning) == 1 and bool(weights)
+    return is_weighed and _is_picked_of_logarithms(facts, learning[0])
+
+
+def _is_picked_of_logarithms(facts: Facts, tensor_id: int) -> bool:
+    """Say whether some of several values were picked on the way to a tensor, and logarithms
+    taken."""
+    behind, tensor = facts.ancestors([tensor_id]), facts.graph.tensor
     made = [c for c in facts.ordinary_calls if not behind.isdisjoint(c.outputs)]
-    picked = [c for c in made if c.function == "gather" and tensor[c.inputs[0]].requires_grad]
-    return bool(picked) and any(plain_name(c.function) in _LOGARITHMS for c in made)
+    is_picked = any(c.function == "gather" and tensor[c.inputs[0]].requires_grad for c in made)
+    return is_picked and any(plain_name(c.function) in _LOGARITHMS for c in made)
 
 
 def _is_minus_entropy(facts: Facts, call: Call) -> bool:

@@ -41,9 +41,11 @@ def piled_up(asked: Silent) -> Explanation | None:
     if stepped_for is not None:
         return _of_two_losses(asked, piles, most, stepped_for)
     closure = _closure_of(asked, step, backward) if form == "between_steps" else ""
+    if closure:
+        form = "in_a_closure"
     return _of_cleared_values(asked, piles, most) or asked.answer(
         Cause.GRADIENTS_PILE_UP,
-        "in_a_closure" if closure else form,
+        form,
         calls=lines_once([backward, step]),
         tensors=asked.states_of(piles),
         names=asked.names_of(piles),
