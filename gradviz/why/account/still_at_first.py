@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -13,7 +15,7 @@ from gradviz.graph.records import Source
 from gradviz.names.bindings import binder_before
 from gradviz.names.statements import innermost
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.question.subjects import held_by
+from gradviz.why.question.subjects import held_by, of_kind
 from gradviz.why.rules.optimizers.schedules import factor_at_zero, schedules_of
 
 if TYPE_CHECKING:
@@ -76,16 +78,16 @@ def _giver(case: Case, optimizer: Any) -> _Giver | None:
     return None
 
 
-def _functions_written(case: Case) -> Iterator[Callable[..., Any]]:
-    """Yield the functions of the program that make what it writes as a learning rate."""
-    for place in case.statements.writes_key("lr"):
-        found = case.statements.node_at(place)
-        for value in _values_behind(found[1]) if found is not None else ():
-            for node in ast.walk(value):
-                function = getattr(node, "func", None)
-                known = case.names.get(function.id) if isinstance(function, ast.Name) else None
-                if inspect.isfunction(known) and inspect.signature(known).parameters:
-                    yield known
+def _functions_written(case: Case) -> list[FunctionType]:
+    """Return the functions of the program that make what it writes as a learning rate."""
+    found = (case.statements.node_at(place) for place in case.statements.writes_key("lr"))
+    values = (value for pair in found if pair is not None for value in _values_behind(pair[1]))
+    called = (node.func for value in values for node in ast.walk(value) if hasattr(node, "func"))
+    names = {function.id for function in called if isinstance(function, ast.Name)}
+    files = {code.co_filename for code in case.statements.codes}
+    every = of_kind(gc.get_objects(), FunctionType) if names else []
+    own = [f for f in every if f.__name__ in names and f.__code__.co_filename in files]
+    return [function for function in own if inspect.signature(function).parameters]
 
 
 def _values_behind(statement: Any) -> Iterator[ast.AST]:
