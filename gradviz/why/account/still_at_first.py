@@ -13,7 +13,7 @@ import torch
 
 from gradviz.graph.records import Source
 from gradviz.names.bindings import binder_before
-from gradviz.names.statements import innermost
+from gradviz.names.statements import code_of_function, innermost
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.question.subjects import held_by, of_kind
 from gradviz.why.rules.optimizers.schedules import factor_at_zero, schedules_of
@@ -80,14 +80,20 @@ def _giver(case: Case, optimizer: Any) -> _Giver | None:
 
 def _functions_written(case: Case) -> list[FunctionType]:
     """Return the functions of the program that make what it writes as a learning rate."""
-    found = (case.statements.node_at(place) for place in case.statements.writes_key("lr"))
-    values = (value for pair in found if pair is not None for value in _values_behind(pair[1]))
-    called = (node.func for value in values for node in ast.walk(value) if hasattr(node, "func"))
-    names = {function.id for function in called if isinstance(function, ast.Name)}
+    names = _names_called(case)
     files = {code.co_filename for code in case.statements.codes}
     every = of_kind(gc.get_objects(), FunctionType) if names else []
-    own = [f for f in every if f.__name__ in names and f.__code__.co_filename in files]
+    named = [(f, code_of_function(f)) for f in every if f.__name__ in names]
+    own = [f for f, code in named if code is not None and code.co_filename in files]
     return [function for function in own if inspect.signature(function).parameters]
+
+
+def _names_called(case: Case) -> set[str]:
+    """Return what is called to make what the program writes as a learning rate."""
+    found = (case.statements.node_at(place) for place in case.statements.writes_key("lr"))
+    values = (value for pair in found if pair is not None for value in _values_behind(pair[1]))
+    calls = (n for value in values for n in ast.walk(value) if isinstance(n, ast.Call))
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name)}
 
 
 def _values_behind(statement: Any) -> Iterator[ast.AST]:
