@@ -75,6 +75,79 @@ def test_a_validation_between_two_epochs_is_left_alone() -> None:
     assert FREEZES not in str(asked(program))
 
 
+THROUGH_A_METHOD = (
+    HEAD
+    + """
+class Tail(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)
+    def features(self, x):
+        return self.last(self.norm(self.first(x)).relu())
+    def forward(self, x):
+        return self.features(x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tail = Tail()
+    def forward(self, x):
+        return self.tail.features(x)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(8, 3), torch.randint(2, (8,))
+for _ in range(3):
+    {switch}
+    opt.zero_grad()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+def test_an_eval_after_the_last_step_was_not_to_freeze() -> None:
+    """What a method of a part runs is trained; as a module it runs in the end alone."""
+    at_the_end = "net.tail.eval()\nwith torch.no_grad(): net.tail(x)\n"
+    answer = asked(THROUGH_A_METHOD.format(switch="pass") + at_the_end)
+    assert "6 of 6 trainable" in answer.verdict
+    assert FREEZES not in str(answer)
+    first = "net.tail.eval()\n    with torch.no_grad(): net.tail(x)"
+    assert "net.tail.{first,norm,last}.{weight,bias} all the same" in " ".join(
+        str(asked(THROUGH_A_METHOD.format(switch=first))).split()
+    )
+
+
+BESIDE = """
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+    def features(self, x):
+        return self.layer(x).relu()
+    def forward(self, x):
+        return self.features(x)
+encoder, head = Encoder(), nn.Linear(4, 2)
+opt = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+x, y = torch.randn(8, 3), torch.randint(2, (8,))
+{before}
+for _ in range(3):
+    opt.zero_grad()
+    loss = F.cross_entropy(head(encoder{call}(x)), y)
+    loss.backward()
+    opt.step()
+{after}
+"""
+CHECKED = "encoder.eval()\nwith torch.no_grad(): print(head(encoder(x)))"
+ALONE = "ran in eval mode alone"
+
+
+def test_a_network_beside_another_ran_in_eval_mode_alone_or_was_checked_in_the_end() -> None:
+    told = HEAD + BESIDE.format(before="encoder.eval()", call="", after="")
+    assert ALONE in str(asked(told))
+    checked = HEAD + BESIDE.format(before="", call=".features", after=CHECKED)
+    assert ALONE not in str(asked(checked))
+
+
 # --- the statistics of a network that stands still ------------------------------------------------
 
 TEACHER = (

@@ -344,6 +344,39 @@ def test_a_weight_with_a_history_is_told_with_its_line(sampled: bool) -> None:
     assert found.form == ("weight" if sampled else "factor")
 
 
+def with_temperature(terms: str) -> Program:
+    """The loss of a policy, whose entropy has a learned weight once it is warm."""
+
+    def program() -> Any:
+        actor, x, heat = net(3, 4), batch(), torch.zeros(1, requires_grad=True)
+        optimizers = [torch.optim.SGD(p, 0.1) for p in ([*actor.parameters()], [heat])]
+        for is_warm in (False, False, True):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            p = actor(x).softmax(1)
+            entropy = -(p * p.log()).sum(1)
+            weight = heat.exp() if is_warm else 1.0
+            if terms == "apart" and not is_warm:
+                entropy_loss = -entropy.mean()
+                entropy_loss.backward()
+            else:
+                actor_loss = (p[:, 0] - weight * entropy).mean()
+                actor_loss.backward()
+            optimizers[0].step()
+        asked = {"actor": actor, "actor_loss": actor_loss}
+        return asked, {"o": optimizers[0], "p": optimizers[1], "heat": heat}
+
+    return program
+
+
+def test_one_loss_of_two_iterations_is_not_two_losses() -> None:
+    assert told(with_temperature("together")).cause != "extra_gradient"
+    apart = told(with_temperature("apart"))
+    assert apart.cause == "extra_gradient"
+    assert "from actor_loss too, through entropy" in apart.verdict
+    assert "; entropy_loss trains it as well" in apart.verdict
+
+
 @pytest.mark.parametrize("sampled", [True, False])
 def test_a_detached_weight_is_fine(sampled: bool) -> None:
     found = told(actor_critic(lambda a: a.detach(), sampled=sampled, clear=True))

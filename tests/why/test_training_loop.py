@@ -383,6 +383,25 @@ def test_a_freeze_that_is_undone_before_any_use() -> None:
     assert told(textwrap.dedent(program).format(again="pass") + TRAIN).cause == "healthy"
 
 
+IN_TURN = """
+for batch in batches:
+    model[0].requires_grad_(True)  # learns
+    model(batch).mean().backward()
+    optimizer.step()
+    model[0].requires_grad_(False)  # rests
+    {used}
+model[0].requires_grad_(True)  # in the end
+model(batches[0]).mean().backward()
+"""
+
+
+def test_a_freeze_that_was_of_use_in_each_round_but_the_last_is_not_undone() -> None:
+    told_of = told(IN_TURN.format(used="pass"))
+    assert (told_of.cause, told_of.form) == ("freeze_without_effect", "undone")
+    used = "if batch is not batches[-1]: model(batch).mean().backward()"
+    assert told(IN_TURN.format(used=used)).cause != "freeze_without_effect"
+
+
 @pytest.mark.parametrize(
     "freeze",
     [

@@ -2443,3 +2443,122 @@ def test_a_gradient_does_not_shrink_from_one_loss_to_another() -> None:
     in_a_row = "(both.critic(both.actor(x)) - 5).pow(2).mean()"
     alone = "critic_loss.backward()"
     assert "shrinks" in one_line(asked(TWO_LOSSES.format(critic=in_a_row, backward=alone)))
+
+
+# --- targets that follow, layers at the end of a module, and what an assert says ------------------
+
+IN_PART_FOLLOWING = """
+def block():
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.online = block()
+        self.target = copy.deepcopy(self.online)
+    def forward(self, x):
+        with torch.no_grad():
+            goal = self.target(x)
+        return (self.online(x + 0.1) - goal).pow(2).mean() + self.online(x).mean()
+pair = Pair()
+opt = torch.optim.SGD(pair.parameters(), lr=0.1)
+for _ in range(3):
+    loss = pair(torch.randn(8, 3))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for (name, p), q in zip(pair.online.named_parameters(), pair.target.parameters()):
+        if "weight" in name:
+            q.data = 0.9 * q.data + 0.1 * p.data
+{end}
+"""
+
+
+def test_parameters_that_follow_are_counted_beside_those_that_do_not() -> None:
+    text = one_line(asked(IN_PART_FOLLOWING.format(end="")))
+    assert text.startswith("pair.target.{0,1,3}.bias:")
+    assert "9 trainable parameters: 6 reached, 3 not; not counted: 3 kept off by no_grad" in text
+    none_follows = IN_PART_FOLLOWING.format(end="").replace('if "weight" in name', "if False")
+    assert "12 trainable parameters: 6 reached, 6 not." in one_line(asked(none_follows))
+    assert one_line(asked(none_follows)).startswith("pair.target.{0,1,3}.{weight,bias}:")
+
+
+@pytest.mark.parametrize(
+    ("end", "is_observed"),
+    [
+        ("assert all(p.grad is None for p in pair.target.parameters())", True),
+        ("print([p.grad is None for p in pair.target.parameters()])", False),
+    ],
+)
+def test_a_grad_that_an_assert_finds_none_is_to_be_none(end: str, is_observed: bool) -> None:
+    assert asked(IN_PART_FOLLOWING.format(end=end)).is_observed is is_observed
+
+
+WITH_A_PART = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4){last})
+        self.head = nn.Linear(4, 2)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+F.cross_entropy(net(torch.randn(8, 3)), torch.randint(2, (8,))).backward()
+opt.step()
+"""
+
+
+def test_the_last_layer_of_a_part_is_linear_with_the_next_and_not_the_part() -> None:
+    assert "Nothing stands between net.body.2 (" in one_line(asked(WITH_A_PART.format(last="")))
+    assert "Nothing stands" not in one_line(asked(WITH_A_PART.format(last=", nn.Tanh()")))
+
+
+BY_AVERAGES = """
+def block():
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+net, teacher = block(), block().requires_grad_(False)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    teacher.train()
+    x = torch.randn(8, 3)
+    loss = (net(x) - teacher(x)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for p, q in zip(net.parameters(), teacher.parameters()):
+            {write}
+"""
+
+
+def test_what_the_code_averages_is_not_to_stay() -> None:
+    write = "q.mul_(0.9).add_(p, alpha=0.1)"
+    assert "are to stay" not in one_line(asked(BY_AVERAGES.format(write=write), "teacher"))
+    assert "are to stay" in one_line(asked(BY_AVERAGES.format(write="pass"), "teacher"))
+
+
+ONE_ENCODER = """
+encoder, critic, actor = nn.Linear(3, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+opt = torch.optim.SGD([*encoder.parameters(), *critic.parameters()], lr=0.1)
+of_actor = torch.optim.SGD(actor.parameters(), lr=0.1)
+seen = []
+for _ in range(3):
+    x = torch.randn(8, 3)
+    critic_loss = critic(encoder(x)).pow(2).mean()
+    opt.zero_grad()
+    critic_loss.backward()
+    opt.step()
+    opt.zero_grad()
+    actor_loss = actor(encoder(x).detach()).pow(2).mean()
+    of_actor.zero_grad()
+    actor_loss.backward()
+    {read}
+    of_actor.step()
+"""
+
+
+def test_what_another_loss_trains_is_a_fault_only_where_it_is_shown() -> None:
+    kept = asked(ONE_ENCODER.format(read="seen += [p.grad for p in encoder.parameters()]"))
+    assert kept.is_observed or kept.cause != "kept_off"
+    shown = asked(ONE_ENCODER.format(read="print(encoder.weight.grad)"))
+    assert not (shown.cause == "kept_off" and shown.is_observed)

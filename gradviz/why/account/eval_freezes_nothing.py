@@ -7,8 +7,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradviz.graph.records import Module, ModuleCall, Source
+from gradviz.graph.records import Call, Module, ModuleCall, Source
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.rules.training.eval_mode import ran_in_eval
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 def eval_freezes_nothing(case: Case) -> Iterator[Remark]:
     """Tell of each network that a statement puts into eval mode, that ran in no other one while
     another was trained in train mode, and that steps moved."""
-    moved = {leaf for leaf, used in case.training.sums_used.items() if used}
+    steps = {leaf: used[-1].step.call for leaf, used in case.training.sums_used.items() if used}
+    moved = steps.keys()
     calls = [call for call in case.graph.module_calls if not call.path]
     modules = case.graph.modules
     in_train = [m for m in modules if _modes(calls, m) == {True} and _own(m) & moved]
     for module in modules if in_train else ():
         own = _own(module)
         places = _where_set(case, module)
-        if _modes(calls, module) != {False} or not own & moved or not places:
+        last = max((steps[i] for i in own & moved), key=lambda call: call.id, default=None)
+        if not places or last is None or not _ran_in_eval(case, module, last):
             continue
         fields = {
             "name": module.name,
@@ -35,6 +38,12 @@ def eval_freezes_nothing(case: Case) -> Iterator[Remark]:
         yield Remark(
             Weight.WEIGHTY, "eval_freezes_nothing", fields, (), frozenset(own & moved), places
         )
+
+
+def _ran_in_eval(case: Case, module: Module, step: Call) -> bool:
+    """Say whether a network, and all in it, ran in eval mode alone, and did so before a step."""
+    ran = [call for call in case.graph.module_calls if call.module_id == module.id]
+    return ran_in_eval(case.facts, ran, step)
 
 
 def _modes(calls: list[ModuleCall], module: Module) -> set[bool]:

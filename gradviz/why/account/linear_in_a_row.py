@@ -24,9 +24,23 @@ def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
             row = found.pop((line_of(before), before.module), [before])
             found[line_of(call), call.module] = [*row, call]
     for row in found.values():
-        fields = {"n": len(row), "one": words.at(row[0]), "other": words.at(row[-1])}
+        fields = {
+            "n": len(row),
+            "one": _at(facts, words, row[0]),
+            "other": _at(facts, words, row[-1]),
+        }
         key = "linear_in_a_row" if len(row) == 2 else "many_linear_in_a_row"
         yield Remark(Weight.ORDINARY, key, fields, tuple(row))
+
+
+def _at(facts: Facts, words: Words, call: Call) -> str:
+    """Return a layer and where it stands: by its place in the model where the code there calls a
+    module around it, of which it is the last layer."""
+    under_way = [facts.module_call[i] for i in facts.module_calls_around(call.module_call)]
+    if not any(outer.code == words.code(call) for outer in under_way[1:]):
+        return words.at(call)
+    root = next(m.name for m in facts.graph.modules if m.id == under_way[0].module_id)
+    return words.at(call, ".".join(filter(None, (root, under_way[0].path))))
 
 
 def _linear_before(facts: Facts, call: Call) -> Call | None:

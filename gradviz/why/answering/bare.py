@@ -386,7 +386,15 @@ def _of_gradients(bare: Bare) -> Explanation:
     shown = _of_shown(bare, gravest)
     if shown is not None:
         return shown._replace(more=(*shown.more, say("bare.also", verdict=gravest.verdict)))
+    if _is_kept_off_unshown(bare, gravest):
+        return gravest._replace(is_observed=True)
     return _observed(gravest) if _wants_no_gradient(bare, gravest) else gravest
+
+
+def _is_kept_off_unshown(bare: Bare, told: Explanation) -> bool:
+    """Say whether an answer is that another loss trains something, which itself says that this may
+    be meant, and the program shows no ``.grad`` of it."""
+    return told.cause is Cause.KEPT_OFF and bare.error is None and not _odd(bare, _is_shown)
 
 
 def _of_shown(bare: Bare, gravest: Explanation) -> Explanation | None:

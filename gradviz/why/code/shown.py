@@ -24,6 +24,14 @@ def is_shown(node: Any) -> bool:
     return _is_told_as_none(node, statement)
 
 
+def is_asserted_none(node: Any) -> bool:
+    """Say whether an ``assert`` says of an expression that it is None."""
+    if node is None or not isinstance(statement_of(node), ast.Assert):
+        return False
+    is_denied = any(isinstance(n, ast.UnaryOp) for n in _around(node))
+    return _is_compared_with_none(node) and not is_denied
+
+
 def is_compared(node: Any) -> bool:
     """Say whether an expression stands in a comparison, or decides what runs: a guard."""
     around = [node, *_around(node)]
@@ -43,14 +51,17 @@ def has_to_be_there(node: Any) -> bool:
 
 def _is_told_as_none(node: Any, statement: ast.stmt) -> bool:
     """Say whether it is compared with None in order to tell so, not in order to pass it by."""
-    comparison = node.parent
-    is_none = isinstance(comparison, ast.Compare) and isinstance(comparison.ops[0], ast.Is)
-    if not is_none or any(isinstance(n, ast.IfExp) for n in _around(node)):
+    if not _is_compared_with_none(node) or any(isinstance(n, ast.IfExp) for n in _around(node)):
         return False
     if not isinstance(statement, (ast.If, ast.While)):
         return True
     inside = (n for part in statement.body for n in ast.walk(part))
     return any(isinstance(n, ast.Call) and callee_of(n.func) in _SHOWING for n in inside)
+
+
+def _is_compared_with_none(node: Any) -> bool:
+    comparison = node.parent
+    return isinstance(comparison, ast.Compare) and isinstance(comparison.ops[0], ast.Is)
 
 
 def _around(node: Any) -> Iterator[Any]:

@@ -199,7 +199,10 @@ class Many:
         """Tell of the gravest fault, and how many share it."""
         group, *others = _gravest_first(self.faults)
         first = group[0][1]
-        every = [a.name for a, _ in self.told]
+        every = [a.name for a, _ in (*self.told, *self.aside)]
+        numbers = _numbers(self.trains, self.frozen, self.gradients)
+        if self.aside:
+            numbers = f"{self._with_not_counted(numbers.removesuffix('.'))}."
         next_verdicts = (
             [_verdict_on(_alike(others[0]), self.gradients.words, every)] if others else []
         )
@@ -207,7 +210,7 @@ class Many:
             verdict=_verdict_on(group, self.gradients.words, every),
             mend=_mend_of(group, self.gradients.words),
             cuts=tuple(dict.fromkeys(c for _, e in group for c in e.cuts)),
-            more=(_numbers(self.trains, self.frozen, self.gradients), *next_verdicts),
+            more=(numbers, *next_verdicts),
             ruled_out=_by_all(group),
         )
 

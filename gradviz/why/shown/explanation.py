@@ -102,7 +102,8 @@ class Explanation(NamedTuple):
     @property
     def tag(self) -> str:
         """The cause in words, with the reason of the cut where there is one."""
-        reasons = [say(f"cut.{c.reason.name.lower()}") for c in self.cuts]
+        told = self.finding.cuts or self.cuts  # one of many tensors has those of all
+        reasons = [say(f"cut.{c.reason.name.lower()}") for c in told]
         reasons = list(dict.fromkeys(reasons))
         if self.cause is Cause.HEALTHY or not reasons:
             return self.short_tag

@@ -124,19 +124,22 @@ def since_frozen(asked: Silent, layer: torch.nn.Module, calls: Sequence[Call]) -
 def frozen_norms(asked: Silent) -> Iterator[tuple[str, str, torch.nn.Module, bool]]:
     """Yield the layers that keep statistics and train no weight, each under the name of its network
     and its own there, and whether they are asked about; those of other models only where nothing is
-    asked in particular, and then none into which the code writes the values of others: a moving
-    average does not rest."""
+    asked in particular. None into which the code writes the values of others, unless the statistics
+    themselves are asked about: a moving average does not rest."""
     given = {id(t) for t in asked.tensors.values()}
-    written = {c.into for c in copied(asked.facts)} if asked.bare else set[int | None]()
+    written = {c.into for c in copied(asked.facts)}
     for title, model in {**asked.named_modules, **asked.models}.items():
         every = parameters(model)
         for name, layer in model.named_modules():
             if not isinstance(layer, _NORMS) or layer.running_mean is None:
                 continue
             statistics = {id(layer.running_mean), id(layer.running_var)}
-            is_asked = title in asked.models or not given.isdisjoint(statistics)
+            is_wanted = not given.isdisjoint(statistics)
+            is_asked = title in asked.models or is_wanted
             own = parameters(layer) or every
-            if _are_at_rest(asked, own, written) and (is_asked or asked.bare):
+            if _are_at_rest(asked, own, set() if is_wanted else written) and (
+                is_asked or asked.bare
+            ):
                 yield title, name, layer, is_asked
 
 

@@ -6,6 +6,7 @@ Each rule takes what is asked about and returns what it can prove, and nothing o
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
@@ -344,15 +345,35 @@ def _switched(asked: Silent) -> Mapping[int, list[tuple[Call, bool]]]:
 
 def _set_again(asked: Silent, row: list[tuple[Call, bool]]) -> tuple[Call, Call] | None:
     """Return the calls that froze a leaf and set it to train again at last, where they stand in
-    different lines, and in between no call used the leaf and no backward ran, to which it was
-    frozen."""
-    if len(row) < 2 or row[-2][1] or not row[-1][1]:
+    different lines, and no time that the first of these lines froze it was of any use."""
+    if len(row) < 2 or row[-2][1] or not row[-1][1] or not asked.words.keeps_all:
         return None
     (off, _), (on, _) = row[-2:]
-    leaf = asked.graph.tensor[on.inputs[0]].object_id
-    used = any(
-        off.id < c.id < on.id and c.function not in SETS_FLAG
-        for c in asked.facts.readers.get(leaf, ())
+    times = zip(row, _thawed_after(row), strict=True)
+    same_line = (
+        (call, thawed)
+        for (call, is_on), thawed in times
+        if not is_on and line_of(call) == line_of(off)
     )
-    used = used or any(off.id < run.call_id < on.id for run in asked.graph.backwards)
-    return (off, on) if not used and line_of(off) != line_of(on) else None
+    if line_of(off) == line_of(on) or any(_was_of_use(asked, *time) for time in same_line):
+        return None
+    return off, on
+
+
+def _thawed_after(row: list[tuple[Call, bool]]) -> list[Call | None]:
+    """Return for each call that switched a flag the next one that switched it on."""
+    found, thawed = list[Call | None](), None
+    for call, is_on in reversed(row):
+        found.append(thawed)
+        thawed = call if is_on else thawed
+    return found[::-1]
+
+
+def _was_of_use(asked: Silent, off: Call, on: Call | None) -> bool:
+    """Say whether a call used a leaf, or a backward ran, between one that froze the leaf and one
+    that set it to train again."""
+    end = math.inf if on is None else on.id
+    leaf = asked.graph.tensor[off.inputs[0]].object_id
+    readers = asked.facts.readers.get(leaf, ())
+    used = any(off.id < c.id < end and c.function not in SETS_FLAG for c in readers)
+    return used or any(off.id < run.call_id < end for run in asked.graph.backwards)

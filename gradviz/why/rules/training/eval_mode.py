@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradviz.graph.facts import Facts
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Module, Source
+from gradviz.graph.records import Call, Module, ModuleCall, Source
 from gradviz.graph.training import Did, Training
 from gradviz.names.position import dotted
 from gradviz.watch.identity import parameters, read
@@ -155,6 +156,15 @@ def parts_in_eval(asked: Silent) -> Iterator[PartInEval]:
         meant = [(n, p) for n, p in parts.values() if path and f".{n}".endswith(f".{path}")]
         if len(meant) == 1 and not node.args:
             yield PartInEval(place, *meant[0])
+
+
+def ran_in_eval(facts: Facts, calls: list[ModuleCall], step: Call) -> bool:
+    """Say whether some calls of modules were all in evaluation mode, and one came before a step."""
+    if any(c.training for c in calls):
+        return False
+    before = {c.module_call for c in facts.ordinary_calls if c.id < step.id}
+    around = {i for inner in before for i in facts.module_calls_around(inner)}
+    return any(c.id in around for c in calls)
 
 
 def _parts_of(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:

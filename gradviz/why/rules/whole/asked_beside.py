@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradviz.graph.effects import PRODUCTS
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import CutReason
+from gradviz.names.position import locate
+from gradviz.why.code.shown import is_asserted_none
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.evidence.summands import single
@@ -145,9 +147,10 @@ def is_rebound_unread(case: Case, found: Explanation) -> bool:
 
 def was_read(case: Case, found: Explanation) -> bool:
     """Say whether the program read the ``.grad`` of what an answer is about, or the reader asks
-    for it."""
+    for it; not where an ``assert`` says that it is None: so it is to be."""
     looks = case.recording.looked_at() if case.recording is not None else ()
-    read = {id(t) for t, look in looks if look.attribute == "grad"}
+    grads = ((t, locate(look.code, look.lasti)) for t, look in looks if look.attribute == "grad")
+    read = {id(t) for t, place in grads if not is_asserted_none(place.node)}
     asked = {case.ids.get(i) for i in read | case.sure_grads}
     return any(a.tensor_id in asked for a in about(case, found))
 

@@ -174,9 +174,18 @@ class Extras:
         apart = any(held & others and held.isdisjoint(own) for held in self.held)
         for other in self.trained_by if apart else ():
             reached = self.leaves(other).keys()
-            if other != loss and reached & own and reached.isdisjoint(others):
+            is_sent = reached & own and reached.isdisjoint(others)
+            if is_sent and not self.is_same_loss(loss, other):
                 return self.through("factor", loss, product, self.words.name(other))
         return None
+
+    def is_same_loss(self, loss: int, other: int) -> bool:
+        """Say whether two states are one loss of several iterations: one line made both, and gave
+        them one name."""
+        if self.graph.tensor[loss].code_name != self.graph.tensor[other].code_name:
+            return False
+        made = [self.facts.maker.get(i) for i in (loss, other)]
+        return loss == other or len({call and site_of(call) for call in made}) == 1
 
     @cached_property
     def trained_by(self) -> list[int]:
