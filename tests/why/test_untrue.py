@@ -2420,7 +2420,7 @@ def test_a_detach_that_keeps_a_freed_graph_off_is_not_to_be_left_out_alone() -> 
     assert "If that is wanted: leave detach out there." in one_line(asked(of_one_pass))
 
 
-TWO_LOSSES = """
+ONE_AFTER_ANOTHER = """
 class Both(nn.Module):
     def __init__(self):
         super().__init__()
@@ -2439,10 +2439,10 @@ actor_loss, critic_loss = 1e-4 * both.actor(x).pow(2).mean(), {critic}
 def test_a_gradient_does_not_shrink_from_one_loss_to_another() -> None:
     critic = "(both.critic(x) - 5).pow(2).mean()"
     apart = "actor_loss.backward()\ncritic_loss.backward()"
-    assert "shrinks" not in one_line(asked(TWO_LOSSES.format(critic=critic, backward=apart)))
+    assert "shrinks" not in one_line(asked(ONE_AFTER_ANOTHER.format(critic=critic, backward=apart)))
     in_a_row = "(both.critic(both.actor(x)) - 5).pow(2).mean()"
     alone = "critic_loss.backward()"
-    assert "shrinks" in one_line(asked(TWO_LOSSES.format(critic=in_a_row, backward=alone)))
+    assert "shrinks" in one_line(asked(ONE_AFTER_ANOTHER.format(critic=in_a_row, backward=alone)))
 
 
 # --- targets that follow, layers at the end of a module, and what an assert says ------------------
