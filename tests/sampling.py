@@ -2,8 +2,9 @@
 
 ``make test`` has to be done in minutes, so of a test with more than ``ROW`` cases it runs a sample,
 and of random programs, models and states whose single case is dear a smaller one, which their file
-asks for. Quick rows that hold rules, ``pytest.mark.every_case``, are run whole. Of a file's tests
-that are dear each, ``pytest.mark.dear(5)``, that start processes or kernels, say, so many are run.
+asks for. Quick rows that hold rules, ``pytest.mark.every_case``, are run whole. Of a file whose tests
+are dear, each or all together, ``pytest.mark.dear(5)``, as those that start processes or kernels or
+click through pages, so many are run.
 In the browser one notebook is run and looked at, one is walked through by some clicks on each panel,
 the layout of some panels of some notebooks is looked at, and the site has the pages of one notebook. ``--everything``
 runs all, as ``make soak-tests`` does; ``--sample-seed`` draws another sample. Both are read in

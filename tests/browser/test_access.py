@@ -19,6 +19,8 @@ import gradviz as gv
 from gradviz.notebook.lesson import Wrong
 from gradviz.picture.page import styles
 
+pytestmark = pytest.mark.dear(14)
+
 WIDE = {"width": 1000, "height": 900}
 SCHEMES = ["light", "dark"]
 

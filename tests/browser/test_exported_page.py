@@ -22,6 +22,8 @@ from gradviz.live import export as pages
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
 
+pytestmark = pytest.mark.dear(12)
+
 COPIES = {"clone": torch.clone, "detach": torch.detach, "data": lambda t: t.data}
 KINDS = {
     "buttons": [*COPIES],

@@ -19,6 +19,8 @@ from gradviz.live.widget import SCRIPT, STYLES
 from gradviz.picture.page import static, styles
 from gradviz.picture.state import state
 
+pytestmark = pytest.mark.dear(24)
+
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 PAGE = (
     '<!doctype html><body style="margin:20px"><div id="one" style="width:880px"></div><div'

@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import gradviz as gv
 from gradviz.live import export as pages
 
+pytestmark = pytest.mark.dear(8)
+
 MODEL = """
 import torch
 from torch import nn

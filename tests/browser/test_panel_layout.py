@@ -18,6 +18,8 @@ from sampling import Asked, sampled
 
 from course import books
 
+pytestmark = pytest.mark.dear(2)
+
 CHOSEN = sampled([book.name for book in books.notebooks()], 4)
 # states of a panel that are gone through, and those at another width than WIDTH
 MOST, MOST_THERE = (512, 512) if Asked.everything else (40, 6)

@@ -16,6 +16,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
+pytestmark = pytest.mark.dear(6)
+
 SETUP = "%load_ext gradviz\nimport torch\na = torch.tensor([1.0, 2.0], requires_grad=True)"
 
 

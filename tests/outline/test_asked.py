@@ -26,6 +26,8 @@ from gradviz.picture.outline.links import Links
 from gradviz.picture.outline.unit import Kind, Unit
 from gradviz.recording import Recording
 
+pytestmark = pytest.mark.dear(40)
+
 SEEDS = sorted(random.Random(7).sample(range(1000), 16))
 MODELS = ["gpt2", "moe", "unet", "gan", "actor_critic", "encoder_decoder"]
 

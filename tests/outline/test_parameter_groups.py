@@ -27,6 +27,8 @@ from gradviz.picture.state import state
 from gradviz.why.survey.moving import will_it_move
 from gradviz.why.survey.reaching import reach
 
+pytestmark = pytest.mark.dear(30)
+
 CUT = (
     "        x = x + a\n",
     "        x = x + a\n        x = x.detach() if self.layer_idx == 5 else x\n",

@@ -13,6 +13,8 @@ from svg_text import Picture
 
 import gradviz as gv
 
+pytestmark = pytest.mark.dear(50)
+
 WIDTH, HEIGHT = 645, 900  # points: a page of 860×1200 CSS pixels
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 

@@ -9,6 +9,8 @@ import pytest
 import torch
 from test_symptom import asked
 
+pytestmark = pytest.mark.dear(30)
+
 HEAD = """
 import torch
 from torch import nn

@@ -269,7 +269,7 @@ FAULTS = {
         (("return inputs, targets", "return inputs.roll(1, 0), targets"),),
     ),
     "minus an exponential": Fault(
-        "in it stands minus exp",
+        "stands in loss with a minus, and has no end",
         "# sign",
         FALLING,
         ("kl = 0.5", "kl = -0.5"),

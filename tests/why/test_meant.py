@@ -13,6 +13,8 @@ from torch import nn
 
 import gradviz as gv
 
+pytestmark = pytest.mark.dear(20)
+
 
 def told(program: str, *subjects: str) -> Any:
     """Return the answer about some expressions of a program; the bare one where there are none."""

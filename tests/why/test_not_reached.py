@@ -10,6 +10,8 @@ from test_symptom import asked, ran
 
 import gradviz as gv
 
+pytestmark = pytest.mark.dear(25)
+
 # --- a step under a condition that is never met ---------------------------------------------------
 
 WAITING = (

@@ -11,6 +11,8 @@ from test_account import HEAD, line
 from test_silent_facts import LOOP
 from test_symptom import asked
 
+pytestmark = pytest.mark.dear(50)
+
 # --- returns --------------------------------------------------------------------------------------
 
 EPISODE = (

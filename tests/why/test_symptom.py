@@ -24,6 +24,8 @@ from gradviz.why.question import subjects
 from gradviz.why.question.failing import failing_looks, starved
 from gradviz.words.en import ENGLISH
 
+pytestmark = pytest.mark.dear(30)
+
 
 @pytest.fixture
 def shell(shell_after: Callable[[str], InteractiveShell]) -> InteractiveShell:

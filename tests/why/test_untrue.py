@@ -13,6 +13,8 @@ import gradviz as gv
 from gradviz.graph.records import NodeRan
 from gradviz.why.evidence.zero_flow import brought_zeros
 
+pytestmark = pytest.mark.dear(60)
+
 HEAD = """
 import copy, torch
 from torch import nn

@@ -15,7 +15,7 @@ import gradviz as gv
 from gradviz.names import written
 from gradviz.why.shown.explanation import Explanation
 
-pytestmark = pytest.mark.dear(30)
+pytestmark = pytest.mark.dear(15)
 
 HEAD = """import torch
 from torch import nn

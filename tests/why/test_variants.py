@@ -13,6 +13,8 @@ from torch import nn
 import gradviz as gv
 from gradviz.graph.findings import Cause, Level
 
+pytestmark = pytest.mark.dear(20)
+
 
 class Variant(NamedTuple):
     """One program.
