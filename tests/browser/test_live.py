@@ -29,8 +29,6 @@ from live import (
 )
 from playwright.sync_api import Browser, Page, expect
 
-pytestmark = pytest.mark.dear(12)
-
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
