@@ -22,8 +22,6 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 import gradviz as gv
 
-pytestmark = pytest.mark.dear(20)
-
 
 def trained(steps: int = 1) -> tuple[nn.Module, torch.optim.Optimizer, torch.Tensor]:
     torch.manual_seed(0)

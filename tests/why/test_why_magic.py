@@ -15,8 +15,6 @@ from IPython.utils.capture import capture_output
 
 import gradviz as gv
 
-pytestmark = pytest.mark.dear(40)
-
 SETUP = """%load_ext gradviz
 import torch
 from torch import nn
