@@ -436,3 +436,9 @@ def _writes_zeros(call: Call) -> bool:
 def line_of(call: Call) -> tuple[str, int] | None:
     """Return in which line of the user's code a call stands; None where that is not known."""
     return call.source[:2] if call.source else None
+
+
+def line_made(facts: Facts, tensor_id: int) -> tuple[str, int] | None:
+    """Return the line of the user's code that made a state; None where that is not known."""
+    maker = facts.maker.get(tensor_id)
+    return None if maker is None else line_of(maker)

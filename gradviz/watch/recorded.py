@@ -201,6 +201,10 @@ class Recorded:
             t for own in list(self._recorder.objects.by_id.values()) if (t := own()) is not None
         ]
 
+    def living_states(self) -> dict[int, torch.Tensor]:
+        """Return the tensors that are still alive, by the id of the state that each has now."""
+        return {state.id: t for t in self.living() if (state := self.find(t)) is not None}
+
     def looked_at(self) -> list[tuple[torch.Tensor, Looked]]:
         """Return what the recorded code itself read of tensors that are still alive, the last look
         at each last."""

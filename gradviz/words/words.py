@@ -31,6 +31,11 @@ class Words:
         label = self.facts.label(tensor_id)
         return self._in_code(label) or self._phrase(label)
 
+    def as_written(self, tensor_id: int) -> str:
+        """Return what the code calls a tensor, without the line that tells it from others of that
+        name; its name where the code calls it nothing."""
+        return self.facts.graph.tensor[tensor_id].code_name or self.name(tensor_id)
+
     def grad(self, tensor_id: int | None) -> str:
         """Return what the ``.grad`` of a tensor is called."""
         label = self.facts.label(tensor_id)

@@ -46,7 +46,7 @@ def learning_targets(facts: Facts, words: Words, trained: Set[int]) -> Iterator[
             made = facts.maker.get(target.id)
             fields = {
                 "call": words.at(call),
-                "target": target.code_name or words.name(target.id),
+                "target": words.as_written(target.id),
                 "place": words.where(made or call),
                 "leaves": pattern([words.name(facts.latest_state[i].id) for i in sorted(leaves)]),
             }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradviz.graph.facts import Facts
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Backward, Call
-from gradviz.graph.training import line_of
+from gradviz.graph.training import line_made, line_of
 from gradviz.names.frames import frames, names_bound, place_at, variables_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.account.steps import Steps
@@ -109,11 +109,5 @@ def _given(facts: Facts, words: Words, parts: list[int]) -> list[str]:
     found = {i for made in tracked for i in facts.maker[made].inputs if not tensor[i].requires_grad}
     computing = {line_of(facts.maker[i]) for i in tracked}
     known = [i for i in sorted(found) if i in facts.maker or tensor[i].name]
-    older = [i for i in known if _line_of_maker(facts, i) not in computing]
+    older = [i for i in known if line_made(facts, i) not in computing]
     return list(dict.fromkeys(words.at(facts.maker.get(i), words.name(i)) for i in older))
-
-
-def _line_of_maker(facts: Facts, tensor_id: int) -> tuple[str, int] | None:
-    """Return the line in which a tensor was made; None where no call made it."""
-    maker = facts.maker.get(tensor_id)
-    return None if maker is None else line_of(maker)

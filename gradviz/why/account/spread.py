@@ -75,7 +75,7 @@ def _remark(facts: Facts, words: Words, one: Spread) -> Remark:
     if wide is None or made is None:
         return Remark(Weight.WEIGHTY, "spread_prediction", fields, (one.call,))
     fields |= {"met": words.where(met), "made": words.where(made)}
-    fields["by"] = wide.code_name or words.name(wide.id)
+    fields["by"] = words.as_written(wide.id)
     drawn = _log_prob(facts, wide)
     if drawn is None:
         return Remark(Weight.WEIGHTY, "spread_by_another", fields, (made, met or made, one.call))

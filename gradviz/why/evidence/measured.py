@@ -192,6 +192,11 @@ class Measured:
         self.blocks = sorted(blocks, key=lambda block: block.first)
         self.unread = len(measured) - len(blocks)
 
+    def living(self) -> dict[int, torch.Tensor]:
+        """Return the tensors that are still alive, by the id of the state that each has now; they
+        are not held."""
+        return {} if self.recording is None else self.recording.living_states()
+
     def watched_runs(self) -> list[Backward]:
         """Return the recorded backwards whose nodes were watched; those of ``autograd.grad`` only
         where there are no others."""

@@ -179,10 +179,8 @@ def usual_repair(reason: CutReason) -> str:
 
 # DistributedDataParallel waits for gradients of parameters that get none
 _WAITS = re.compile(r"finished reduction in")
-# so it does, a scaler found none at all, and clipping found NaN
-_WRONG = re.compile(
-    r"finished reduction in|No inf checks were recorded|gradients from .{1,40} is non-finite"
-)
+# a scaler found none at all, and clipping found NaN
+_WRONG = re.compile(r"No inf checks were recorded|gradients from .{1,40} is non-finite")
 # what checks its values found NaN or inf: a distribution, multinomial(), a loss of probabilities, a
 # decomposition
 _BROKEN = re.compile(
@@ -197,7 +195,7 @@ _SETS_DATA = re.compile(r"\.data\s*=[^=]")
 
 def has_wrong_gradients(text: str) -> bool:
     """Say whether an error is about gradients that are there, and none, or not finite."""
-    return _WRONG.search(text) is not None
+    return waits_for_gradients(text) or _WRONG.search(text) is not None
 
 
 def waits_for_gradients(text: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradviz.graph.records import Source
-from gradviz.graph.training import line_of
+from gradviz.graph.training import line_made, line_of
+from gradviz.names.bindings import scope_of
 from gradviz.names.statements import innermost
 from gradviz.why.evidence.summands import single
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -39,7 +39,7 @@ def with_steps(case: Case, found: Explanation) -> Explanation | None:
     if not places or not losses:
         return None
     makers = [call for i in losses if (call := case.facts.maker.get(i)) is not None]
-    names = [case.words.at(case.facts.maker.get(i), _name(case, i)) for i in losses]
+    names = [case.words.at(case.facts.maker.get(i), case.words.as_written(i)) for i in losses]
     times = case.words.times(max(did.n for _, did in steps))
     shown = [*map(case.words.source, places)]
     why = say("gradient.steps_without_backward", steps=shown, n=times, losses=names)
@@ -59,7 +59,7 @@ def _losses(case: Case) -> list[int]:
     facts = case.facts
     ends = [i for i in {*case.ends, *_running_sums(case)} if i in facts.maker]
     leads = [i for i in ends if any(t.object_id in held for t in facts.leaves_reached(i))]
-    of_lines = {_line(case, i): i for i in (_without_sum(case, i) for i in sorted(leads))}
+    of_lines = {line_made(case.facts, i): i for i in (_without_sum(case, i) for i in sorted(leads))}
     made = Counter((line_of(call), call.function) for call in facts.ordinary_calls)
     times = {i: made[line, facts.maker[i].function] for line, i in of_lines.items()}
     return [i for i, n in times.items() if n == max(times.values())]
@@ -77,23 +77,12 @@ def _running_sums(case: Case) -> list[int]:
     ]
 
 
-def _name(case: Case, tensor_id: int) -> str:
-    """Return what the code calls a tensor, without the line that tells it from others."""
-    return case.graph.tensor[tensor_id].code_name or case.words.name(tensor_id)
-
-
-def _line(case: Case, tensor_id: int) -> tuple[str, int] | None:
-    """Return the line in which a tensor was made."""
-    maker = case.facts.maker.get(tensor_id)
-    return None if maker is None else line_of(maker)
-
-
 def _without_sum(case: Case, tensor_id: int) -> int:
     """Return what was added to a running sum last; what is no such sum, as it is."""
     maker = case.facts.maker.get(tensor_id)
     if maker is None or maker.function not in _SUMS:
         return tensor_id
-    others = [i for i in maker.inputs if _line(case, i) != line_of(maker)]
+    others = [i for i in maker.inputs if line_made(case.facts, i) != line_of(maker)]
     is_running = len(maker.inputs) > len(others) == 1
     return others[0] if is_running and others[0] in case.facts.maker else tensor_id
 
@@ -102,18 +91,15 @@ def _mend(case: Case, losses: list[int], place: Source) -> str:
     """Return where the backward belongs, of the one loss; "" where that is not known."""
     if len(losses) != 1:
         return ""
-    loss, step = _name(case, losses[0]), case.words.source(place)
+    loss, step = case.words.as_written(losses[0]), case.words.source(place)
     maker = case.facts.maker.get(losses[0])
-    beside = maker is not None and _function(case, maker.source) is _function(case, place)
+    beside = maker is not None and _scope(case, maker.source) is _scope(case, place)
     if beside and all(part.isidentifier() for part in loss.split(".")):
         return say("gradient.backward_before", loss=loss, step=step)
     return say("gradient.backward_of_it_before", loss=loss, step=step)
 
 
-def _function(case: Case, place: Source | None) -> object:
-    """Return the function, or the file, in which a statement stands."""
+def _scope(case: Case, place: Source | None) -> object:
+    """Return the scope in which a statement stands; None where that is not known."""
     found = case.statements.node_at(place)
-    node: Any = None if found is None else found[1]
-    while node is not None and not isinstance(node, (ast.FunctionDef, ast.Module)):
-        node = getattr(node, "parent", None)
-    return node
+    return None if found is None else scope_of(found[1])

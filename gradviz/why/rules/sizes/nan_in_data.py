@@ -68,7 +68,7 @@ def _is_finite_at_numbers(call: Call) -> bool:
 def _of_data(sizes: Sizes, broken: str, point: Point, found: Data) -> Explanation:
     """Tell of data with NaN that is still there."""
     words = sizes.words
-    name, holder = name_of(sizes, found.given), name_of(sizes, found.holder)
+    name, holder = words.as_written(found.given), words.as_written(found.holder)
     answer = sizes.answer(
         Cause.NAN,
         "data_has_nan" if name == holder else "data_made_of_nan",
@@ -97,15 +97,10 @@ def _of_unread(sizes: Sizes, broken: str, point: Point, call: Call) -> Explanati
         nodes=[point.node.id],
         sure=Sure.LIKELY,
         broken=broken,
-        names=[name_of(sizes, i) for i in call.inputs],
+        names=[words.as_written(i) for i in call.inputs],
         code=words.at(call),
     )
-    return answer._replace(mend=_masked_before(sizes, call, name_of(sizes, data[0])))
-
-
-def name_of(sizes: Sizes, tensor_id: int) -> str:
-    """Return what the code calls a tensor, without the line that tells it from others."""
-    return sizes.graph.tensor[tensor_id].code_name or sizes.words.name(tensor_id)
+    return answer._replace(mend=_masked_before(sizes, call, words.as_written(data[0])))
 
 
 def _masked_before(sizes: Sizes, call: Call, name: str) -> str:
@@ -148,8 +143,7 @@ def _compares_two(node: Any) -> bool:
 
 def _data_with_nan(sizes: Sizes, blamed: Call) -> Iterator[Data]:
     """Yield the data with NaN that a call, or one before it, was given, from the nearest on."""
-    alive = living(sizes)
-    todo, seen = [blamed], set[int]()
+    alive, todo, seen = sizes.living(), [blamed], set[int]()
     for call in todo:  # which grows
         if call.id in seen or len(seen) > _STEPS or call.bookkeeping:
             continue
@@ -174,14 +168,6 @@ def _made_of(sizes: Sizes, given: int) -> list[int]:
             before = maker.inputs if maker.function in TOGETHER else maker.inputs[:1]
             found += before[: _STEPS - len(found)]
     return found
-
-
-def living(sizes: Sizes) -> dict[int, torch.Tensor]:
-    """Return the living tensors that were met, by the state that each has now."""
-    if sizes.recording is None:
-        return {}
-    pairs = ((sizes.recording.find(t), t) for t in sizes.recording.living())
-    return {state.id: t for state, t in pairs if state is not None}
 
 
 def _count(t: torch.Tensor | None) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.records import Call
 from gradviz.watch.identity import read
 from gradviz.why.rules.sizes.broken_derivative import Point
-from gradviz.why.rules.sizes.nan_in_data import living, name_of
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
@@ -54,7 +53,7 @@ def rows_without_keys(sizes: Sizes, cause: Cause, broken: str, point: Point) -> 
         sure=Sure.LIKELY,
         broken=broken,
         code=words.at(call),
-        masks=[words.at(maker, name_of(sizes, i)) for i, maker in makers.items()],
+        masks=[words.at(maker, words.as_written(i)) for i, maker in makers.items()],
         n=rows.n,
         all=rows.all,
         sample=rows.sample,
@@ -70,7 +69,7 @@ def _rows(sizes: Sizes, attention: Call) -> Rows | None:
     if len(weights) not in (3, 4):
         return None
     shape = (weights[0], weights[-2], weights[-1])
-    alive = living(sizes)
+    alive = sizes.living()
     given = [(i, alive[i]) for i in _given(sizes, attention) if i in alive]
     masks = {i: m for i, t in given if (m := _masked(t)) is not None}
     over = [_over_rows(mask, shape) for mask in masks.values()]

@@ -64,8 +64,8 @@ def _closure_of(asked: Silent, step: Call, backward: Call) -> str:
     called, here = _STEP.fullmatch(asked.words.code(step)), frames(step)[:1]
     given = "" if called is None or asked.training.has_scaler else called["given"]
     there = frames(backward)[:1]
-    apart = bool(here and there) and variables_of(here[0]) != variables_of(there[0])
-    return given if apart and given.isidentifier() else ""
+    is_apart = bool(here and there) and variables_of(here[0]) != variables_of(there[0])
+    return given if is_apart and given.isidentifier() else ""
 
 
 def _values_cleared(asked: Silent, piles: Mapping[int, Pile]) -> list[Cleared]:

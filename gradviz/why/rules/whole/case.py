@@ -482,7 +482,7 @@ class Case(Losses):
         """Tell of gradients that autograd.grad returned and that are NaN or infinite."""
         if self.recording is None:
             return None
-        living = {t.id: x for x in self.recording.living() if (t := self.recording.find(x))}
+        living = self.recording.living_states()
         returned, leaves = dict[str, Any](), dict[str, Any]()
         for run in (b for b in self.graph.backwards if b.kind == "grad"):
             outputs = self.graph.call[run.call_id].outputs

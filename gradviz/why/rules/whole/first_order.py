@@ -48,7 +48,7 @@ def explains_more(case: Case, found: Explanation) -> bool:
 
 def _told(case: Case, loss: int, summand: int | None, used: dict[int, Call]) -> Explanation:
     """Tell of such gradients."""
-    words, tensor = case.words, case.graph.tensor
+    words = case.words
     calls = list(dict.fromkeys(used.values()))
     return case.answer(
         Cause.FIRST_ORDER if summand is None else Cause.CONSTANT_SUMMAND,
@@ -56,7 +56,7 @@ def _told(case: Case, loss: int, summand: int | None, used: dict[int, Call]) -> 
         calls=calls,
         tensor_ids=[loss, *used],
         loss=words.name(loss),
-        names=list(dict.fromkeys(tensor[i].code_name or words.name(i) for i in used)),
+        names=list(dict.fromkeys(words.as_written(i) for i in used)),
         part="" if summand is None else words.name(summand),
         code=words.code(calls[-1]),
     )

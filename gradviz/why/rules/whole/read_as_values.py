@@ -40,7 +40,7 @@ def with_read_as_values(case: Case, found: Explanation) -> Explanation | None:
     told = [
         say(
             "losses.value",
-            name=case.graph.tensor[cut.input_id].code_name or words.name(cut.input_id),
+            name=words.as_written(cut.input_id),
             cutter=_cutter(case, cut),
             place=words.where(case.graph.call[cut.call_id]),
         )

@@ -4,11 +4,13 @@ first."""
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.graph.sites import CHECKPOINT
+from gradviz.names.bindings import scope_of
+from gradviz.names.position import statement_of
 from gradviz.names.statements import innermost
 from gradviz.watch import torch_private
 from gradviz.why.shown.explanation import Explanation, lines_of
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
 
 _HOOKS = ("register_forward_pre_hook", "register_forward_hook")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
 
 
 class Removed(NamedTuple):
@@ -94,17 +95,12 @@ def _removed_hooks(case: Case) -> Removed | None:
 def _removed_below(case: Case, registered: Source, node: ast.Call) -> Removed | None:
     """Return the first statement below that removes what one registers, where both stand in one
     function and no backward of it comes before."""
-    scope = _scope(node)
-    backwards = [b.lineno for _, b in case.statements.calls("backward") if _scope(b) is scope]
+    scope = scope_of(statement_of(node))
+    backwards = [
+        b.lineno for _, b in case.statements.calls("backward") if scope_of(statement_of(b)) is scope
+    ]
     for removed, other in case.statements.calls("remove"):
-        if _scope(other) is scope and node.lineno < other.lineno:
+        if scope_of(statement_of(other)) is scope and node.lineno < other.lineno:
             is_over = any(line < other.lineno for line in backwards)
             return None if is_over else Removed(registered, removed)
     return None
-
-
-def _scope(node: Any) -> Any:
-    """Return the function, or the file, in which a node stands."""
-    while not isinstance(node, _SCOPES):
-        node = node.parent
-    return node

@@ -84,7 +84,7 @@ class Second(NamedTuple):
 def _returned(case: Case) -> Iterator[Second]:
     """Yield what calls of autograd.grad returned."""
     assert case.recording is not None
-    living = {t.id: x for x in case.recording.living() if (t := case.recording.find(x))}
+    living = case.recording.living_states()
     for run in (b for b in case.graph.backwards if b.kind == "grad"):
         outputs = list(case.graph.call[run.call_id].outputs)
         whole = len(outputs) == len(run.returned)
