@@ -19,7 +19,7 @@ import gradviz as gv
 from gradviz.notebook.lesson import Wrong
 from gradviz.picture.page import styles
 
-pytestmark = pytest.mark.dear(14)
+pytestmark = pytest.mark.dear(9)
 
 WIDE = {"width": 1000, "height": 900}
 SCHEMES = ["light", "dark"]

@@ -22,7 +22,7 @@ from gradviz.live import export as pages
 from gradviz.picture.figure import Figure
 from gradviz.picture.state import state
 
-pytestmark = pytest.mark.dear(12)
+pytestmark = pytest.mark.dear(8)
 
 COPIES = {"clone": torch.clone, "detach": torch.detach, "data": lambda t: t.data}
 KINDS = {

@@ -19,7 +19,7 @@ from gradviz.live.widget import SCRIPT, STYLES
 from gradviz.picture.page import static, styles
 from gradviz.picture.state import state
 
-pytestmark = pytest.mark.dear(24)
+pytestmark = pytest.mark.dear(16)
 
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 PAGE = (

@@ -17,7 +17,7 @@ from sampling import Asked, sampled
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("0[0-9]_*.ipynb"))
 COMES_INTO_SIGHT = 2500  # ms; a new panel scrolls its notebook for two seconds at most
-CLICKS = 5  # of each panel, where not every one is made
+CLICKS = 3  # of each panel, where not every one is made
 RUN_REST = """async () => {
     const {commands, shell} = window.jupyterapp;
     await commands.execute("notebook:expand-all-headings");

@@ -15,6 +15,7 @@ from gradviz.live.widget import SCRIPT
 from gradviz.picture.page import static
 from gradviz.picture.state import state
 
+pytestmark = pytest.mark.dear(8)
 PATIENCE = 300  # ms
 Log = list[tuple[str, float]]
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import gradviz as gv
 from gradviz.live import export as pages
 
-pytestmark = pytest.mark.dear(8)
+pytestmark = pytest.mark.dear(5)
 
 MODEL = """
 import torch

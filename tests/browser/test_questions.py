@@ -12,6 +12,7 @@ from lab import PATIENCE_MS, ROOT, Lab, Tab, new_tab
 from live import COURSE, COURSE_CONTROLS, HEAD, in_code_font, open_lab, run_python, write_notebook
 from playwright.sync_api import Browser, Locator, Page, expect
 
+pytestmark = pytest.mark.dear(6)
 ARTEFACTS = ROOT / "tests" / "artefacts"
 ASK = """
 asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},

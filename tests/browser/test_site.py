@@ -20,6 +20,8 @@ from course import books, handouts, reader, route, teaching
 from course import site as course_site
 from course.pages import Page as Shown
 
+pytestmark = pytest.mark.dear(9)
+
 ASKING = "00_copy_or_cut"  # has questions, and a screen of the class
 NAMES = [book.name for book in books.notebooks()]
 BUILT = NAMES if Asked.everything else [ASKING]

@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Page, expect
 from sampling import Asked
 from test_live import small_tab
 
-pytestmark = pytest.mark.dear(3)  # each with a kernel of its own
+pytestmark = pytest.mark.dear(2)  # each with a kernel of its own
 
 COURSE_CELL = CELLS[2]
 ASK = """asked = gv.lesson.question("What will `a.grad` hold?", course, {"copy": "clone"},

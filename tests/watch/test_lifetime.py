@@ -17,7 +17,7 @@ from torch import nn
 import gradviz as gv
 from gradviz.graph.records import NoteKind
 
-pytestmark = pytest.mark.dear(8)
+pytestmark = pytest.mark.dear(6)
 
 
 @pytest.fixture(autouse=True)

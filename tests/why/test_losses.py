@@ -14,7 +14,7 @@ from torch.nn import functional
 import gradviz as gv
 from gradviz.why.shown.explanation import Explanation
 
-pytestmark = pytest.mark.dear(30)
+pytestmark = pytest.mark.dear(20)
 
 Program = Callable[[], tuple[Any, ...]]
 KEPT: list[Any] = []  # alive when the question is asked, as a notebook's variables are

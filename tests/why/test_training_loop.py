@@ -13,7 +13,7 @@ import pytest
 import gradviz as gv
 from gradviz.why.shown.explanation import Explanation
 
-pytestmark = pytest.mark.dear(15)
+pytestmark = pytest.mark.dear(9)
 
 NUMBER = itertools.count()
 START = """

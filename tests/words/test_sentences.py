@@ -176,8 +176,9 @@ def test_every_finding_has_what_its_sentences_name(at: str, call: ast.Call) -> N
         return  # more are given by a dict
     known = given | GIVEN_BY_ALL | ADDED.get(at.rpartition("/")[0], set())
     named = re.findall(r"Cause\.([A-Z_]+)", ast.unparse(call.args[-2]))
+    forms = forms_of(at, call)
     for (cause, form), answer in ENGLISH.answers.items():
-        if form in forms_of(at, call) and cause.name in named:
+        if form in forms and cause.name in named:
             sentences = sentences_of(answer)
             assert {name for s in sentences for name in fields_of(s)} <= known, f"{at}: {form}"
 
