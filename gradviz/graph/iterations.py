@@ -95,9 +95,14 @@ class Iterations:
 
     def _differ(self, alike: Alike) -> bool:
         """Say whether iterations differ in what ran inside of modules."""
-        steps = [step for step in self.sameness.steps if not step.has_backward]
-        keys = [tuple(s.key for s in steps if s.at in some) for some in alike.iterations]
-        return len(set(keys)) > 1
+        keys = self._forward_keys
+        ran = [tuple(keys[at] for at in some if at in keys) for some in alike.iterations]
+        return len(set(ran)) > 1
+
+    @cached_property
+    def _forward_keys(self) -> dict[int, Hashable]:
+        """What the steps of forwards are compared by, by the operation at which each begins."""
+        return {step.at: step.key for step in self.sameness.steps if not step.has_backward}
 
     def _found(self, steps: list[Step]) -> list[Alike]:
         """Return the iterations that are alike in these steps."""

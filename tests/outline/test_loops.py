@@ -237,6 +237,38 @@ def test_a_value_that_is_read_again_at_the_end_is_no_reason_to_draw_more_and_mor
     assert len(fitting.plan.units) <= most
 
 
+def test_a_loop_of_hundreds_of_cards_is_looked_at_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An episode whose every move has a backward of its own is another loop than the next: of all
+    of them there are cards, which are folded many at once."""
+    text = """import torch
+from torch.distributions import Categorical
+policy = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(policy.parameters(), 0.01)
+for episode in range(30):
+    moves = []
+    for move in range(3 + episode * 7 % 11):
+        chances = policy(torch.rand(3)).softmax(0)
+        moves.append(chances[Categorical(chances).sample()])
+    optimizer.zero_grad()
+    for chance in moves:
+        loss = -torch.log(chance)
+        loss.backward()
+    optimizer.step()
+"""
+    with gv.record() as rec:
+        exec(compile(text, "moves.py", "exec"), {"__name__": "moves"})
+    fitting, looked = Fitting(rec.graph, render.laid_out), list[int]()
+    cards = Fitting.cards
+    monkeypatch.setattr(
+        Fitting, "cards", lambda self, plan: [looked.append(len(plan.units)), cards(self, plan)][1]
+    )
+    fitting.fitted()
+    assert max(looked) > 150
+    assert len({n for n in looked if n > 150}) < 40
+
+
 def test_one_module_again_and_again_is_looked_at_once_for_each_step_that_it_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

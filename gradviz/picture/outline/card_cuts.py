@@ -102,10 +102,9 @@ class CardCuts:
     def beside(self, place: int) -> list[Cut]:
         """List the cuts on the way to a card that cost a gradient, or that somebody wrote, where
         other values come to it from the same card uncut, so that the arrow is none of a cut."""
-        drawn = {link.pair for link in self.links.drawn}
         found: list[Cut] = []
         for link in self.links.into[place]:
-            has_arrow = link.pair in drawn and self.links.is_cut_arrow(link)
+            has_arrow = self.links.is_drawn(link) and self.links.is_cut_arrow(link)
             if not link.is_cut and not has_arrow:
                 found += [c for c in link.cuts if c.reason in WRITTEN or self.losing(c)]
         inside = {*map(self.expansion.cuts.told, self.inside(self.links.units[place]))}

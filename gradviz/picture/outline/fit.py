@@ -255,8 +255,8 @@ class Fitting:
         units = self._without_averages(without_inputs(self.gathering.units))
         plan = Plan(units, said_above=False, in_column=True)
         most = (HEIGHT - HEADING + BETWEEN) / (TITLE + BETWEEN)  # cards of a title alone
-        for smaller in (fold_one, self._listed):
-            while (more := smaller(self.cards(plan))) is not None:
+        for smaller in (fold_one, list_one):
+            while (more := smaller(self.cards(plan), _at_once(plan.units))) is not None:
                 if len(plan.units) <= most and self.guess(plan) <= HEIGHT:
                     yield plan
                 plan = replace(plan, units=more)
@@ -267,10 +267,6 @@ class Fitting:
         """Leave out what no loss uses, as an average of the weights after a step, but where it is
         all that there is."""
         return [u for u in units if not self.gathering.can_be_left_out(u)] or units
-
-    def _listed(self, cards: Cards) -> list[Unit] | None:
-        """Make rows of neighbours: of the hundreds of a training loop many at once."""
-        return list_one(cards, max(1, len(cards.units) - SEVERAL))
 
     def _as_asked(self, plan: Plan) -> Iterator[Plan]:
         """Go through the plans of what is higher than a page because the reader asked for so
@@ -290,7 +286,8 @@ class Fitting:
             plan = replace(plan, units=self._without_averages(plan.units))
         for matters in (False, True):
             while self.guess(plan) > HEIGHT:
-                units = fold_one(self.cards(plan), even_if_it_matters=matters)
+                at_once = _at_once(plan.units)
+                units = fold_one(self.cards(plan), at_once, even_if_it_matters=matters)
                 if units is None:
                     break
                 plan = replace(plan, units=units)
@@ -470,6 +467,12 @@ def _flaws(fitted: Fitted) -> tuple[float, int, float, float, float]:
     too_wide, too_high = fitted.width / WIDTH, fitted.height / HEIGHT
     too_large = max(too_wide, too_high, 1.0)
     return too_large, fitted.crossings, fitted.moved, fitted.length, fitted.height
+
+
+def _at_once(units: list[Unit]) -> int:
+    """Return how many neighbours become one before the next look: of the hundreds of a training
+    loop many, or it would be looked at hundreds of times."""
+    return max(1, len(units) - SEVERAL)
 
 
 def without_inputs(units: list[Unit]) -> list[Unit]:

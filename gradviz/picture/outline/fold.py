@@ -33,18 +33,21 @@ class Pair(NamedTuple):
     lower: int
 
 
-def fold_one(cards: Cards, *, even_if_it_matters: bool = False) -> list[Unit] | None:
+def fold_one(
+    cards: Cards, at_once: int = 1, *, even_if_it_matters: bool = False
+) -> list[Unit] | None:
     """Fold the two neighbours that matter least.
 
     Args:
         cards: of the outline so far.
+        at_once: how many such pairs are folded at most, of different neighbours.
         even_if_it_matters: whether ends of cuts and the like may be folded too.
 
     Returns:
-        The units, one less; None where no two may be folded.
+        The units, one less for each; None where no two may be folded.
     """
-    pairs = [pair for pair in _pairs(cards) if even_if_it_matters or not pair.matters]
-    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+    pairs = sorted(pair for pair in _pairs(cards) if even_if_it_matters or not pair.matters)
+    return _folded_at(cards, _apart(pairs, at_once)) if pairs else None
 
 
 def folded_as_before(cards: Cards) -> list[Unit] | None:
@@ -57,18 +60,16 @@ def folded_as_before(cards: Cards) -> list[Unit] | None:
         return None
     was = _cards_before(cards)
     pairs = [p for p in _pairs(cards) if not p.matters and was[p.upper] & was[p.lower]]
-    return _folded_at(cards.units, min(pairs), cards) if pairs else None
+    return _folded_at(cards, _apart(sorted(pairs), 1)) if pairs else None
 
 
-def _folded_at(units: list[Unit], pair: Pair, cards: Cards) -> list[Unit]:
-    """Return the units with these two as one."""
-    upper, lower = pair.upper, pair.lower
-    return [
-        *units[:upper],
-        folded(units[upper], units[lower], around_both(cards.tree, units[upper], units[lower])),
-        *units[upper + 1 : lower],
-        *units[lower + 1 :],
-    ]
+def _folded_at(cards: Cards, pairs: list[tuple[int, int]]) -> list[Unit]:
+    """Return the units with the two of each pair as one."""
+    units: list[Unit | None] = [*cards.units]
+    for upper, lower in pairs:
+        one, other = cards.units[upper], cards.units[lower]
+        units[upper], units[lower] = folded(one, other, around_both(cards.tree, one, other)), None
+    return [unit for unit in units if unit is not None]
 
 
 def list_one(cards: Cards, at_once: int = 1) -> list[Unit] | None:

@@ -361,6 +361,10 @@ class Links:
         """The links that are arrows; the others are said in both cards."""
         return [link for pair, link in self.all.items() if pair in self._drawn_pairs]
 
+    def is_drawn(self, link: Link) -> bool:
+        """Say whether a link is an arrow."""
+        return link.pair in self._drawn_pairs
+
     @cached_property
     def said(self) -> list[Link]:
         """The links that are said in words. A cut of a value that is drawn somewhere is not said

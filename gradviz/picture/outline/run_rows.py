@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 
+from gradviz.graph.records import Backward
+from gradviz.graph.sent import Sent
 from gradviz.picture.outline.loss_names import loss_name
 from gradviz.picture.outline.norms import together
 from gradviz.picture.outline.scene import Rail, Row, Span, Tone
@@ -26,9 +29,9 @@ class RunRows:
     def rows(self, unit: Unit, state: State, total: int, runs: list[int]) -> list[Row]:
         """Tell how many parameters of a card got a gradient in each of these runs, and which other
         losses that its values went into gave them none."""
-        found = []
+        found, norms_in = [], self._norms_by_run(unit, state)
         for run in runs:
-            norms = self._norms_in(run, unit, state)
+            norms = norms_in.get(run)
             if norms:  # what only derivatives were taken of fills nothing
                 found.append(
                     Row(Tone.GETS, (self._gets(run, norms, total),), together(norms), Rail.COMES)
@@ -44,25 +47,28 @@ class RunRows:
         )
         return Span(say("outline.gets_from", **fields), shorter=shorter)
 
-    def _norms_in(self, run: int, unit: Unit, state: State) -> list[float]:
-        """Return the norm of what a card sent into each parameter that got something from it in a
-        run."""
-        inside, norms = {*unit.ops}, []
+    def _norms_by_run(self, unit: Unit, state: State) -> dict[int, list[float]]:
+        """Return, for each run, the norm of what a card sent into each parameter that got something
+        from it."""
+        norms: dict[int, list[float]] = {}
         for weight in state.all:
             by_op = self.operations.filled_from.get(weight.key, {})
-            mine = [s for at, ss in by_op.items() if at in inside for s in ss if s.run == run]
-            if mine:
-                norms.append(self.operations.gradients.norm_of(mine))
+            mine: dict[int, list[Sent]] = {}
+            for at in by_op.keys() & {*unit.ops}:
+                for sent in by_op[at]:
+                    mine.setdefault(sent.run, []).append(sent)
+            for run, sents in mine.items():
+                norms.setdefault(run, []).append(self.operations.gradients.norm_of(sents))
         return norms
 
     def _none_rows(self, unit: Unit, total: int, runs: list[int]) -> list[Row]:
         """Tell of the losses that a card's values went into and that gave it nothing."""
         found = []
-        fed = self._fed(unit)
+        told = {*runs}
         lines = {self._line_of(run) for run in runs} - {None}
-        for place, backward in enumerate(self.operations.graph.backwards):
-            is_told = backward.run in runs or self._line_of(backward.run) in lines
-            if fed >> place & 1 and not is_told and backward.kind != "grad":
+        for backward in self._fed(unit):
+            is_told = backward.run in told or self._line_of(backward.run) in lines
+            if not is_told and backward.kind != "grad":
                 loss = loss_name(self.operations, backward.run)
                 shorter = (say("outline.none_from_short", total=total, loss=loss),)
                 span = Span(say("outline.none_from", total=total, loss=loss), shorter=shorter)
@@ -74,8 +80,12 @@ class RunRows:
         call = self.operations.facts.call_of_run.get(run)
         return call.source[:2] if call and call.source else None
 
-    def _fed(self, unit: Unit) -> int:
-        """Return into which losses values of a card went, as the bits of their backwards."""
+    def _fed(self, unit: Unit) -> Iterator[Backward]:
+        """Yield the backwards of the losses that values of a card went into, in order."""
         goes_into = self.operations.facts.goes_into
         made = (i for at in unit.ops for i in self.operations.all[at].makes)
-        return reduce(or_, map(goes_into, made), 0)
+        bits = reduce(or_, map(goes_into, made), 0)
+        while bits:
+            first = bits & -bits
+            yield self.operations.graph.backwards[first.bit_length() - 1]
+            bits ^= first

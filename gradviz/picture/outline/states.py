@@ -44,6 +44,7 @@ class States:
     def __init__(self, expansion: Expansion) -> None:
         self.expansion = expansion
         self.operations = expansion.operations
+        self._last_runs: dict[int, int] = {}
 
     def of(self, unit: Unit) -> State:
         """Sort the parameters of a card."""
@@ -89,16 +90,23 @@ class States:
     def _fate_here(self, weight: Weight, norm: float, mine: list[Sent]) -> Fate:
         """Return what became of a parameter's gradient: of one that a card sent in a run before the
         last, what it was then."""
-        sent = [*self.operations.filled_from.get(weight.key, {}).values()]
-        last = max((one.run for some in sent for one in some), default=-1)
-        if not mine or mine[-1].run == last or math.isnan(norm):
+        if not mine or mine[-1].run == self._last_run(weight) or math.isnan(norm):
             return weight.fate
         if any(one.is_broken for one in mine):
             return Fate.NAN
         if norm == 0.0:
+            sent = self.operations.filled_from.get(weight.key, {}).values()
             whole = [one for some in sent for one in some if one.run == mine[-1].run]
             return Fate.ZERO if self.operations.gradients.norm_of(whole) == 0 else Fate.SOME
         return Fate.VANISHED if norm < VANISHING else Fate.SOME
+
+    def _last_run(self, weight: Weight) -> int:
+        """Return the last run that sent a parameter something; -1 where none is known."""
+        known = self._last_runs
+        if weight.key not in known:
+            sent = self.operations.filled_from.get(weight.key, {}).values()
+            known[weight.key] = max((one.run for some in sent for one in some), default=-1)
+        return known[weight.key]
 
     def _sent_from(self, weight: Weight, inside: set[int]) -> list[Sent] | None:
         """List what these operations sent into a parameter in the last run; [] where that was not

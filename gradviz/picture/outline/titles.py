@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Set
 
 from gradviz.graph.operations import Operation
@@ -178,7 +179,7 @@ class Titles:
         if len(beside) <= 1:
             name = short if call.path else self.names.written(call)
             return self._titled(name, self._with_folded(call.kind, unit), shape, (call.kind,))
-        number = sum(call_id <= call.id for call_id in beside)
+        number = bisect_right(beside, call.id)
         grey = say("outline.call_of", kind=call.kind, k=number, n=len(beside))
         shorter = (
             grey,
