@@ -1439,6 +1439,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: the backward of {node} returned None towards it.",
         mend="return its gradient there. If autograd.grad makes it: in a backward grad mode is off, so compute under torch.enable_grad(), from detached inputs that require grad.",
     ),
+    (Cause.CUT, "returned_none_at"): Answer(
+        verdict="{symptom}: the backward of {node} returned None towards it.",
+        why="{returned} has None in its place.",
+        mend="return its gradient there: the derivative of what forward computes by it, times what backward is given, summed to its shape. If autograd.grad makes it: in a backward grad mode is off, so compute under torch.enable_grad(), from detached inputs that require grad.",
+    ),
+    (Cause.CUT, "returned_none_rounded"): Answer(
+        verdict="{symptom}: the backward of {node} returned None towards it.",
+        why="{returned} has None in its place.",
+        mend="return its gradient there. Or no Function, where it was for {method} alone: the lines of forward where it is called, with {given} and {anew}: then autograd makes all gradients.",
+    ),
     (Cause.NOT_KNOWN, "used_up"): Answer(
         verdict="{symptom}, and {loss} reaches it; {spent}.",
         why="Its .grad was cleared since, or that backward did not fill it: it raised, was autograd.grad, or a custom Function gave None.",

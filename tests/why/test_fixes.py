@@ -3487,7 +3487,7 @@ opt.zero_grad()
     ("call backward again", "opt.zero_grad()", "opt.zero_grad()\nw.sum().backward()"),
 )
 fix(
-    "cut/returned_none",
+    "cut/returned_none_at",
     "w",
     "w.grad is not None",
     """
@@ -3502,6 +3502,49 @@ w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 Twice.apply(w, v).sum().backward()
 """,
     ("return its gradient", "return None, g", "return g * 2, g"),
+)
+fix(
+    "cut/returned_none",
+    "w",
+    "w.grad is not None",
+    """
+def gradients_of(g):
+    return None, g
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * 2 + y
+    @staticmethod
+    def backward(ctx, g):
+        return gradients_of(g)
+w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+Twice.apply(w, v).sum().backward()
+""",
+    ("return its gradient", "return None, g", "return g * 2, g"),
+)
+fix(
+    "cut/returned_none_rounded",
+    "w",
+    "w.grad is not None",
+    """
+class Steps(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        steps = torch.round(x / scale)
+        return steps * scale
+    @staticmethod
+    def backward(ctx, g):
+        grad_scale = None
+        return g, grad_scale
+w, x = torch.ones(2, requires_grad=True), torch.rand(2, requires_grad=True)
+Steps.apply(x, w).sum().backward()
+""",
+    ("return its gradient there", "grad_scale = None", "grad_scale = g * 1.0"),
+    (
+        "no Function",
+        "Steps.apply(x, w).sum()",
+        "v = x / w\nsteps = v + (v.round() - v).detach()\n(steps * w).sum()",
+    ),
 )
 fix(
     "zero_gradient/zeroed",

@@ -3,16 +3,13 @@ written. Knows no torch."""
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-from typing import Any, NamedTuple
-
-from executing import Source as File
+from typing import Any
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Source
-from gradviz.names.statements import Statements, source_of
+from gradviz.graph.records import Call
+from gradviz.why.code.own_functions import Written, backward_of
 from gradviz.why.evidence.messages import number
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
@@ -22,60 +19,6 @@ from gradviz.words.speech import Code
 _MISSHAPEN = re.compile(
     r"gradient at index (\d+) - got (\[[\d, ]*\]) but expected shape compatible with (\[[\d, ]*\])"
 )
-
-
-class Written(NamedTuple):
-    """The backward of a custom Function, as it is written.
-
-    Attributes:
-        file: that it stands in.
-        node: its syntax node.
-        arguments: those of forward, without ctx.
-    """
-
-    file: File
-    node: Any
-    arguments: list[str]
-
-    @property
-    def returns(self) -> list[Any]:
-        """What it returns: the statements, in order."""
-        return [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
-
-    @property
-    def gradients(self) -> list[str]:
-        """The names of what it is given: its arguments, without ctx."""
-        return [argument.arg for argument in self.node.args.args[1:]]
-
-    def at(self, node: Any) -> Source:
-        """Return where a statement of it stands."""
-        return source_of(self.file, node)
-
-    def returned(self, index: int) -> str:
-        """Return the code of one of the values that it returns; "" where that cannot be read."""
-        value = self.returns[-1].value if len(self.returns) == 1 else None
-        alone = [value] if value is not None and len(self.arguments) == 1 else []
-        values = value.elts if isinstance(value, ast.Tuple) else alone
-        return ast.unparse(values[index]) if index < len(values) else ""
-
-    def argument(self, index: int) -> str:
-        """Return the name of one of the arguments; "" where it has none."""
-        return self.arguments[index] if index < len(self.arguments) else ""
-
-    @property
-    def ends(self) -> list[Source]:
-        """Where it returns last, in a list; none where it never does."""
-        return [self.at(node) for node in self.returns[-1:]]
-
-    def begins(self, name: str) -> list[Source]:
-        """Return the first statement that gives a variable its value."""
-        found = (
-            node
-            for node in ast.walk(self.node)
-            if isinstance(node, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-        )
-        return [self.at(node) for node in sorted(found, key=lambda n: n.lineno)[:1]]
 
 
 def custom_backward(failure: Failure) -> Explanation | None:
@@ -180,19 +123,6 @@ def _is_joined(written: Written, value: str, got: str, expected: str) -> bool:
     code = " ".join(place.code or "" for place in written.begins(value)) or value
     is_row = len(had) == 1 and len(wanted) == 2 and min(wanted) > 1
     return is_row and had[0] == math.prod(wanted) and "cat(" in code
-
-
-def backward_of(statements: Statements | None, name: str) -> Written | None:
-    """Return the backward of the one class of a name; None where there is none, or several."""
-    nodes = [] if statements is None else statements.nodes(ast.ClassDef)
-    classes = [(file, node) for file, node in nodes if node.name == name]
-    methods = {n.name: n for _, c in classes for n in c.body if isinstance(n, ast.FunctionDef)}
-    if len(classes) != 1 or "backward" not in methods:
-        return None
-    forward = methods.get("forward")
-    arguments = [] if forward is None else [a.arg for a in forward.args.args]
-    has_context = forward is not None and "setup_context" not in methods
-    return Written(classes[0][0], methods["backward"], arguments[int(has_context) :])
 
 
 def _first(names: list[str], count: int) -> list[str]:

@@ -4,22 +4,25 @@ torch."""
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import Any
 
 from gradviz.graph.facts import grouped
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.flow import in_reentrant_checkpoint
 from gradviz.graph.records import Call, Cut, CutReason, Node, Tensor, Wrote
 from gradviz.graph.redo import Obstacle, key_of, obstacles_after
+from gradviz.why.code.own_functions import Written, backward_of, rounding_of
 from gradviz.why.evidence.fixes import fix_of, is_choice
 from gradviz.why.evidence.messages import (
     in_sample,
     is_wrapped_result,
 )
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
+from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.frozen_or_never_tracked import switched_off
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import BLOCKS, Explanation
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 from gradviz.words.words import reason_of
 
 OF_CUTS = {
@@ -332,14 +335,40 @@ def none_returned(gradients: Gradients, asked: Asked) -> Explanation | None:
     if node is None:
         return None
     maker = gradients.graph.call.get(node.call_id)
+    applied = [maker] if maker else []
+    written = backward_of(gradients.statements, node.name.removesuffix("Backward"))
+    if written is not None and written.nones:
+        return _none_written(gradients, asked, node, applied, written)
     return gradients.answer(
         asked,
         Cause.CUT,
         "returned_none",
-        calls=[maker] if maker else [],
+        calls=applied,
         nodes=[node.id],
         checked=CHECKED_IN_LOSS[1:],
         node=node.name,
+    )
+
+
+def _none_written(
+    gradients: Gradients, asked: Asked, node: Node, applied: list[Call], written: Written
+) -> Explanation:
+    """Tell where a backward is written that returned None towards it; and where its forward rounds,
+    how that is written without a Function."""
+    rounding = rounding_of(written)
+    fields: dict[str, Any] = {"node": node.name, "returned": Code(written.nones[-1].code or "")}
+    if rounding is not None:
+        given, method, name = rounding
+        fields |= {"given": Code(f"v = {given}"), "method": method}
+        fields["anew"] = Code(f"{name} = v + (v.{method}() - v).detach()")
+    return gradients.answer(
+        asked,
+        Cause.CUT,
+        "returned_none_at" if rounding is None else "returned_none_rounded",
+        calls=[*map(call_at, written.nones), *applied],
+        nodes=[node.id],
+        checked=CHECKED_IN_LOSS[1:],
+        **fields,
     )
 
 

@@ -14,6 +14,7 @@ from gradviz.graph.flow import Flow
 from gradviz.graph.preview import unread
 from gradviz.graph.records import Call, Cut, Graph, Node, NodeKind, SavedState, Tensor
 from gradviz.graph.training import Did, Training
+from gradviz.names.statements import Statements
 from gradviz.why.evidence.doubts import unspent
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.evidence.summands import Summands
@@ -28,6 +29,7 @@ class Gradients(Zeros):
     Args:
         graph, losses, zeros, still: see ``Paths``.
         training: what the recorded steps did with gradients; left out, what the graph alone shows.
+        statements: the code that ran; left out, none of it is read.
     """
 
     def __init__(
@@ -37,9 +39,11 @@ class Gradients(Zeros):
         zeros: Iterable[int] = (),
         still: Iterable[int] = (),
         training: Training | None = None,
+        statements: Statements | None = None,
     ) -> None:
         super().__init__(graph, losses, zeros, still)
         self.training = training or Training(self.facts, {})
+        self.statements = statements
 
     def filling(self, asked: Asked) -> Gradients:
         """Ask of those backwards alone that could fill its .grad."""
@@ -54,9 +58,7 @@ class Gradients(Zeros):
             self.graph.call[b.call_id] for b in self.graph.backwards if b.call_id > cleared[0].id
         ]
         losses = [i for call in later for i in call.inputs[:1]]
-        return (
-            Gradients(self.graph, losses, self.zeros, self.still, self.training) if later else None
-        )
+        return self._of_losses(losses) if later else None
 
     def of_backwards(self, asked: Asked) -> Gradients | None:
         """Ask of the losses of backward() alone, where no loss was given and one of them is made of
@@ -73,7 +75,11 @@ class Gradients(Zeros):
         derived = {i for made in kinds["grad"] for i in made.outputs}
         if derived.isdisjoint(behind):
             return None
-        return Gradients(self.graph, losses, self.zeros, self.still, self.training)
+        return self._of_losses(losses)
+
+    def _of_losses(self, losses: Sequence[int]) -> Gradients:
+        """Ask the same of some losses alone."""
+        return Gradients(self.graph, losses, self.zeros, self.still, self.training, self.statements)
 
     def custom_above(self, asked: Asked) -> list[Node]:
         """Return the custom Functions from whose backward its gradient comes."""

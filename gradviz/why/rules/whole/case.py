@@ -162,7 +162,8 @@ class Case(Losses):
     def gradients(self) -> Gradients:
         """What is proven of them one by one."""
         zeros, still = self.zeros(self.targets_asked)
-        return Gradients(self.graph, self.loss_ids, zeros, still, self.training)
+        code = Statements.of(self.given_recording)
+        return Gradients(self.graph, self.loss_ids, zeros, still, self.training, code)
 
     @property
     def weights(self) -> list[Asked]:
@@ -265,7 +266,9 @@ class Case(Losses):
         """Tell of what the last iteration trained, as the recording saw it last."""
         asked = gone.weights(self.graph, self.training)
         zeros, still = gone.all_zeros(self.graph, asked)
-        self.gradients = gradients = Gradients(self.graph, (), zeros, still, self.training)
+        code = Statements.of(self.given_recording)
+        gradients = Gradients(self.graph, (), zeros, still, self.training, code)
+        self.gradients = gradients
         for one in asked:
             since = gradients.filling(one)
             proofs = self.prove(Stage.GRADIENT, since.symptom(one), since, one)

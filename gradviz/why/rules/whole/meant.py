@@ -70,7 +70,7 @@ _BESIDE_OTHERS = {
 _NEVER_MEANT = {
     *("made_a_leaf", "in_a_leaf", "in_checkpoint", "returned_none", "straight_through", "aliased"),
     *("without_graph", "new_leaf", "only_copied", "dropped_result", "taken_out", "set_and_moved"),
-    "both_zero",
+    *("both_zero", "returned_none_at", "returned_none_rounded"),
 }
 # a rate of 0 that the program sets itself
 _ZERO_RATES = {"zero_rate", "zero_rate_written", "zero_rate_scheduled"}
