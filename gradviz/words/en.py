@@ -3319,6 +3319,11 @@ NOT_FINITE = {
         why="{why:sentences}",
         mend="keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
     ),
+    "own_backward": Answer(
+        verdict="{broken}",
+        why="{node} got {arrived} and sent {sent}: its backward is code of its own, and made it. {parts:list} is not finite at some numbers{grows}.",
+        mend="{mends:list}.",
+    ),
     "not_traced": Answer(
         verdict="{broken}",
         why="{why}",
@@ -3414,6 +3419,8 @@ SMALL_PARTS = {
     "seen_in_call": "the forward had {value} already, first seen in the result of {code} (larger results were not read, nor what is older): blame no derivative.",
     "made_in_forward": "the loss was {value} already, so the forward made it: blame no derivative.",
     "made_by_own_code": "{node} got {arrived} and sent {sent}: its backward is code of its own, and made it.",
+    "overflows": ": an exponential of a large one is inf, and inf / inf is NaN",
+    "part_anew": "{anew} in place of {part}",
     "softmax_before": "{code} gives NaN for a row that is -inf throughout, or in which +inf stands: {mask} fills it with an infinity.{seen}",
     "got_and_sent": " {node} got {arrived} and sent {sent}.",
     "made_by_derivative": "{node} got {arrived} and sent {sent}: its derivative does not exist or overflows at the values of the forward.",

@@ -3487,6 +3487,64 @@ opt.zero_grad()
     ("call backward again", "opt.zero_grad()", "opt.zero_grad()\nw.sum().backward()"),
 )
 fix(
+    "nan/own_backward",
+    "w",
+    "w.grad.isfinite().all()",
+    """
+class Spike(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x > 0).float()
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        low = torch.exp(-25 * x)
+        return g * 25 * low / (1 + low).pow(2)
+w = torch.tensor([-9.0, 0.1], requires_grad=True)
+Spike.apply(w).sum().backward()
+""",
+    ("torch.exp((-25 * x).clamp(max=20))", "(-25 * x)", "((-25 * x).clamp(max=20))"),
+)
+fix(
+    "nan/own_backward",
+    "w",
+    "w.grad.isfinite().all()",
+    """
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.norm()
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x / x.norm()
+w = torch.zeros(2, requires_grad=True)
+Length.apply(w).backward()
+""",
+    ("g * x / (x.norm() + 1e-08)", "x / x.norm()", "x / (x.norm() + 1e-08)"),
+)
+fix(
+    "exploding/own_backward",
+    "w",
+    "w.grad.isfinite().all()",
+    """
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sqrt()
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 0.5 * torch.rsqrt(x)
+w = torch.zeros(2, requires_grad=True)
+Root.apply(w).sum().backward()
+""",
+    ("torch.rsqrt(x.clamp(min=1e-08))", "rsqrt(x)", "rsqrt(x.clamp(min=1e-08))"),
+)
+fix(
     "cut/returned_none_at",
     "w",
     "w.grad is not None",

@@ -20,6 +20,7 @@ from gradviz.why.rules.sizes.advice import advice, has_fraction
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
 from gradviz.why.rules.sizes.nan_in_data import nan_in_data
+from gradviz.why.rules.sizes.nan_in_own_backward import nan_in_own_backward
 from gradviz.why.rules.sizes.rows_without_keys import rows_without_keys
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
@@ -307,6 +308,7 @@ def made_at(
     themselves."""
     point = point_of(sizes, step)
     came = nan_before(sizes, cause, broken, point) or nan_in_data(sizes, cause, broken, point)
+    came = came or nan_in_own_backward(sizes, cause, broken, point)
     if came is not None:
         return came
     why = [in_backward(sizes, run, why_broken(sizes, point))]
