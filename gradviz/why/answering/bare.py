@@ -373,6 +373,7 @@ def _of_gradients(bare: Bare) -> Explanation:
         (_of_looked_models(bare), Level.SUSPECT),
         *([(snapshot, Level.FAULT)] if of_numbers else []),
         (everything, Level.OPEN),
+        (_at_least(_of_starved(bare), Level.NOTE) if bare.models else None, Level.FAULT),
         (_at_least(_of_leaves(bare), Level.FAULT) if bare.models else None, Level.FAULT),
         (_at_least(_of_untracked(bare), Level.FAULT), Level.FAULT),
         (snapshot, Level.FAULT),
@@ -669,6 +670,20 @@ def _of_leaves(bare: Bare) -> Explanation | None:
     if not leaves:
         return None
     return bare.ask(*leaves, *bare.losses)
+
+
+def _of_starved(bare: Bare) -> Explanation | None:
+    """Tell of the leaves beside the models that optimizers which stepped hold, and to which no
+    gradient ever came: an image, or a prompt, that was to be learned."""
+    recording = bare.recording
+    if recording is None:
+        return None
+    stepped = set[int]().union(*recording.held_at_steps())
+    sent_to = Facts.of(recording.graph).leaves_sent_to
+    held = held_by(of_kind(bare.names.values(), torch.optim.Optimizer))
+    states = ((t, recording.find(t)) for t in _leaves(bare) if id(t) in held and t.grad is None)
+    starved = [t for t, s in states if s is not None and s.object_id in stepped - sent_to]
+    return bare.ask(*starved, *bare.losses) if starved else None
 
 
 def _leaves(bare: Bare) -> list[Any]:

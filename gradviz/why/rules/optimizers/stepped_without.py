@@ -4,6 +4,7 @@ where the optimizers and the models are gone, or are known to objects of the pro
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -92,10 +93,12 @@ def _left_out(
 def _not_moved(
     case: Case, module: Module, left: set[int], held: list[set[int]]
 ) -> Explanation | None:
-    """Tell of a model, in place of which the optimizers held what got no gradient, or twice the
-    same."""
+    """Tell of a model, in place of which the optimizers held what is made like it and got no
+    gradient, or twice the same."""
     is_twice = any(one == other for one, other in combinations(held, 2))
-    holds_others = not any(_gets_gradients(case, i) for each in held for i in each)
+    every = set[int]().union(*held)
+    gets_none = not any(_gets_gradients(case, i) for i in every)
+    holds_others = gets_none and _is_made_alike(case, module, every)
     if not is_twice and not holds_others:
         return None
     return case.answer(
@@ -106,6 +109,16 @@ def _not_moved(
         n=len(left),
         model=module.name,
     )
+
+
+def _is_made_alike(case: Case, module: Module, held: set[int]) -> bool:
+    """Say whether some leaves have the shapes that a part of a module has, or all of it and more:
+    an image, or a prompt, is no model in the place of another one."""
+    latest = case.facts.latest_state
+    own = (p.object_id for p in module.parameters)
+    shapes = Counter(latest[i].shape for i in own if i in latest)
+    others = Counter(latest[i].shape for i in held if i in latest)
+    return bool(others) and (others <= shapes or shapes <= others)
 
 
 def _around(graph: Graph, module: Module) -> Module | None:
