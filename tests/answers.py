@@ -42,7 +42,7 @@ MENDS = {
     "ask for another tensor": r"^ask (autograd\.grad )?for ",
     "free the name of a parameter": r"delattr\(",
     "forget what was kept": r" = None at the start of each",
-    "gradients on around a call": r"torch\.enable_grad\(\): around",
+    "gradients on around a call": r"torch\.enable_grad\(\): around|under with torch\.enable_grad",
     "layers in __init__": r"^in __init__: self\.",
     "backward": r"\.backward\(\) right before|call backward\(\)|call backward on |backward again|its own loss",
     "begin anew": r"the optimizer begins anew",

@@ -1560,6 +1560,16 @@ COMPUTED_ONCE = Answer(
     verdict="{codes:list} {codes:was|were} computed once, and every iteration's backward goes through {codes:it|them}; the first one freed {codes:it|them}.",
 )
 VALUES_SET = "with torch.no_grad(): around {codes:list}: the values are set, and nothing is learned through them. If something is to be learned through what is written there: hand it to the model in its call (torch.func.functional_call)."
+COMPUTED_IN_FUNCTION = Answer(
+    verdict="{output} has no graph: it was computed inside the {method} of {kind}, a custom Function, and gradients are off there.",
+    why="torch runs forward and backward of a custom Function without grad mode, whatever requires grad{off}.",
+    mend="{codes:list} under with torch.enable_grad():, and first in that block {anew}.",
+)
+KEPT_BY_FUNCTION = Answer(
+    verdict="{output} has no graph: the forward of {kind} made it, a custom Function, and gradients are off there.",
+    why="torch runs forward and backward of a custom Function without grad mode, whatever requires grad.",
+    mend="{made} (line {line}) under with torch.enable_grad():, and first in that block {anew}.",
+)
 SAVED_OTHERS = Answer(
     verdict="{function}.backward() takes other tensors from its context than {method} has saved.",
     why="{saved} keeps {n:one tensor|# tensors}, and {read} takes another number of them.",
@@ -2060,6 +2070,10 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it holds one number for each element of the output.",
         mend="{start}.reshape({wanted}), the same number in the right shape; without any, backward() starts from 1.",
     ),
+    (Cause.NO_GRAD_FN, "computed_in_function"): COMPUTED_IN_FUNCTION,
+    (Cause.NEVER_TRACKED, "computed_in_function"): COMPUTED_IN_FUNCTION,
+    (Cause.NO_GRAD_FN, "kept_by_function"): KEPT_BY_FUNCTION,
+    (Cause.NEVER_TRACKED, "kept_by_function"): KEPT_BY_FUNCTION,
     # {start} says that nothing can train
     (Cause.NO_GRAD_FN, "unseen"): Answer(
         verdict="{start}",
@@ -2870,6 +2884,7 @@ IN_RAISED = {
     "no_start": "Nothing can train: {root} has no grad_fn.",
     "no_start_frozen": "Nothing can train: {root} has no grad_fn, and {n:the only parameter is|all # parameters are} frozen.",
     "untracked_checkpoint": "no tensor input asks for gradient, so reentrant checkpoint ran without recording.",
+    "off_once_more": "; {code} (line {line}) switches it off once more",
     "cut_there": "{names:few} {names:requires|require} grad, and the path was cut there: {reasons:few}.",
     "frozen_besides": "Frozen besides: {names:few}.",
     "frozen_there": "frozen there: {names:few}; nothing else behind it requires grad.",

@@ -23,6 +23,7 @@ from gradviz.why.rules.errors import (
     dtypes_shapes_hooks,
     flags_of_results,
     input_made_there,
+    inside_functions,
     kept_in_attributes,
     kept_results,
     leaves_in_place,
@@ -147,6 +148,12 @@ def of(*causes: Cause) -> Callable[[Failure], bool]:
 
 TABLE: tuple[Rule[...], ...] = (
     # --- a call raised: of one of autograd's errors from the surest to the last resort ------------
+    Rule(
+        ERROR,
+        RAISED,
+        inside_functions.inside_function,
+        of(Cause.NO_GRAD_FN, Cause.NEVER_TRACKED),
+    ),
     Rule(ERROR, RAISED, no_grad_fn.start_unseen, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.rebound, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.frozen_beside_new, of(Cause.NO_GRAD_FN)),
