@@ -29,6 +29,7 @@ from gradviz.names.position import (
 )
 from gradviz.names.same_line import part_of_line
 
+Assigned = dict[str, list[tuple[File, ast.Assign]]]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # methods of a module that make an attribute of the name that they are given
 _REGISTER = ("register_buffer", "register_parameter", "register_module", "add_module")
@@ -101,9 +102,7 @@ class Statements:
     def sets(self, attribute: str) -> list[tuple[Source, Any]]:
         """Return where an attribute of this name is assigned, each with the statement's node."""
         return [
-            (source_of(file, node), node)
-            for file, node in self.nodes(ast.Assign)
-            if any(isinstance(t, ast.Attribute) and t.attr == attribute for t in node.targets)
+            (source_of(file, node), node) for file, node in self._assigned[1].get(attribute, ())
         ]
 
     def writes_key(self, key: str) -> list[Source]:
@@ -113,11 +112,19 @@ class Statements:
 
     def binds(self, name: str) -> list[tuple[Source, Any]]:
         """Return where a variable of this name is assigned, each with the statement's node."""
-        return [
-            (source_of(file, node), node)
-            for file, node in self.nodes(ast.Assign)
-            if any(isinstance(t, ast.Name) and t.id == name for t in _bound_by(node))
-        ]
+        return [(source_of(file, node), node) for file, node in self._assigned[0].get(name, ())]
+
+    @cached_property
+    def _assigned(self) -> tuple[Assigned, Assigned]:
+        """The assignments of each variable, and of attributes of each name, in order."""
+        variables: Assigned = {}
+        attributes: Assigned = {}
+        for file, node in self.nodes(ast.Assign):
+            for name in {t.id for t in _bound_by(node) if isinstance(t, ast.Name)}:
+                variables.setdefault(name, []).append((file, node))
+            for name in {t.attr for t in node.targets if isinstance(t, ast.Attribute)}:
+                attributes.setdefault(name, []).append((file, node))
+        return variables, attributes
 
     def mentions(self, name: str) -> list[tuple[Source, ast.stmt]]:
         """Return the statements in which a variable of this name stands, each with its node."""
