@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
@@ -189,21 +190,24 @@ class Gradients(Zeros):
 
     def cleared(self, asked: Asked) -> tuple[Call, str] | None:
         """Return the call that took away what the last backward had stored, and what that was; of
-        a large one its values are not known, and the call that wrote zeros last tells it."""
+        a large one its values are not known, and the first of the calls that last wrote zeros tells
+        it: those after it wrote zeros over zeros."""
         known = super().cleared(asked)
         states = self.states(asked)
         if known is not None or not states or states[-1].grad is None:
             return known
         before = states[-1].grad
-        moments = self.training.moments.get(states[-1].object_id) if unread(before) else None
-        is_last = moments is not None and moments[-1].did is Did.CLEARED
-        return (moments[-1].call, before) if moments and is_last else None
+        moments = self.training.moments.get(states[-1].object_id, ()) if unread(before) else ()
+        clearing = list(takewhile(lambda m: m.did is Did.CLEARED, reversed(moments)))
+        return (clearing[-1].call, before) if clearing else None
 
     def stepped(self, asked: Asked, cleared: Call) -> bool:
         """Say whether it was written, or given other values by its gradient, between the last
-        backward and the call that cleared its .grad."""
-        last = max((b.call_id for b in self.graph.backwards if b.call_id < cleared.id), default=-1)
+        backward, or the statement that set its .grad, and the call that cleared it."""
         moments = self.training.moments.get(self.states(asked)[-1].object_id, ())
+        runs = [b.call_id for b in self.graph.backwards if b.kind == "backward"]
+        given = [m.call.id for m in moments if m.anew]
+        last = max((i for i in (*runs, *given) if i < cleared.id), default=-1)
         if any(m.did is Did.STEPPED and last < m.call.id < cleared.id for m in moments):
             return True
         pairs = [

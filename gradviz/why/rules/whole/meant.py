@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Call
+from gradviz.graph.training import Did
 from gradviz.names.position import callee_of
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
@@ -41,6 +42,8 @@ _CHOSEN_FORMS = {
     (Cause.NEVER_TRACKED, "plain_tensor"),
     (Cause.NEVER_TRACKED, "plain_zeros"),
 }
+# that a call cleared a gradient
+_CLEARED = {(Cause.NO_BACKWARD_YET, "cleared"), (Cause.ZERO_GRADIENT, "zeroed")}
 # forms that tell of code which says something else: it was to switch the flags on again
 _CONTRADICTING = {"only_off"}
 # what of torch.func gives gradients back, and fills no .grad
@@ -90,10 +93,9 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         return _observed(found, asked_beside.only_if(found), line)
     if _is_thrown_away_by_name(found):
         return _observed(found, asked_beside.only_if(found), say("meant.thrown_away"))
-    read = _read_before_cleared(case, found)
-    if read is not None:
-        line = say("meant.was_read", code=case.words.at(read))
-        return _observed(found, say("meant.if_stepped"), line)
+    cleared = _as_cleared(case, found)
+    if cleared:
+        return _observed(found, say("meant.if_stepped"), cleared)
     if _took_gradients_otherwise(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
     meant = asked_beside.told(case, found)
@@ -150,6 +152,16 @@ def _is_thrown_away_by_name(found: Explanation) -> bool:
     return is_unused and bool(codes) and all(code.startswith("_ = ") for code in codes)
 
 
+def _as_cleared(case: Case, found: Explanation) -> str:
+    """Say of a gradient that was cleared, in a program that steps nothing, whether anybody used it
+    before; "" where it is to be told as a fault."""
+    read = _read_before_cleared(case, found)
+    if read is not None:
+        return say("meant.was_read", code=case.words.at(read))
+    is_passed = not _is_asked_for(case, found) and _is_unread_and_cleared(case, found)
+    return say("meant.not_known") if is_passed else ""
+
+
 def _read_before_cleared(case: Case, found: Explanation) -> Call | None:
     """Return a call of the program's own that computed with a gradient before it was cleared, where
     that is the answer, and nothing steps: it was taken for that."""
@@ -163,6 +175,16 @@ def _read_before_cleared(case: Case, found: Explanation) -> Call | None:
         if call.id < cleared and call.outputs and not call.bookkeeping and of & objects:
             return call
     return None
+
+
+def _is_unread_and_cleared(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is that a call cleared gradients which nobody reads, in a program that
+    steps nothing and keeps those of something else: a backward sends them to the weights on its way
+    to an input, as of a saliency."""
+    if (found.cause, found.form) not in _CLEARED or _has_steps(case):
+        return False
+    is_kept = any(every[-1].did is Did.ADDED for every in case.training.moments.values())
+    return is_kept and not asked_beside.was_read(case, found)
 
 
 def _took_gradients_otherwise(case: Case, found: Explanation) -> bool:
