@@ -55,11 +55,13 @@ from gradviz.why.account.loss_domains import LossDomains
 from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.masks import masked_too_late
+from gradviz.why.account.mean_of_one import mean_of_one
 from gradviz.why.account.mixed_reductions import mixed_reductions
 from gradviz.why.account.module_hooks import hooks_of_another, hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.norm_of_one import norm_of_one
+from gradviz.why.account.normalized_alone import normalized_alone
 from gradviz.why.account.not_saved import not_saved
 from gradviz.why.account.nothing_loaded import nothing_loaded
 from gradviz.why.account.one_in_a_list import one_in_a_list
@@ -202,6 +204,7 @@ def with_itself(case: Case, found: Explanation) -> Explanation | None:
     told = [
         *_compared_alike(case),
         *norm_of_one(case.facts, case.words),
+        *normalized_alone(case.facts, case.words),
         *draws(case.facts, case.words, case.statements),
         *cells_without_state(case),
     ]
@@ -261,6 +264,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from derived_at_once(case.facts, words)
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
+    yield from mean_of_one(case.facts, words)
     yield from bounded_scores(case.facts, words)
     yield from summed_probabilities(case.facts, words)
     yield from stale(case.facts, words, case.training)
@@ -324,6 +328,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from weights_that_learn(case.facts, words)
     yield from _compared_alike(case)
     yield from norm_of_one(case.facts, words)
+    yield from normalized_alone(case.facts, words)
     yield from masked_too_late(case.facts, words)
     yield from inverted_masks(case)
     yield from similar_to_itself(case.facts, words)
