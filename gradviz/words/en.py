@@ -1733,6 +1733,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{code:begin} keeps it there; a deep copy would have to copy its graph too.",
         mend="{mends:sentences}",
     ),
+    (Cause.DEEPCOPY_NON_LEAF, "set_by_name"): Answer(
+        verdict="A part of the module holds a result with a graph behind it, and only leaves can be deep-copied.",
+        why="{code:begin} puts it there; a deep copy would have to copy its graph too.",
+        mend="{mend}",
+    ),
     (Cause.NUMPY_ON_TRACKED, "kept_on"): Answer(
         verdict="{attribute} holds a tensor that requires grad, and numpy would leave autograd without a word.",
         why="{code:begin} keeps it there with its graph; an array has no grad_fn.",
@@ -2078,6 +2083,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NO_GRAD_FN, "unseen"): Answer(
         verdict="{start}",
         why="it was cut off from what requires grad, or nothing that it was computed from does.",
+    ),
+    (Cause.NO_GRAD_FN, "compared_with_itself"): Answer(
+        verdict="{start}",
+        why="{part} compares {names:list} with itself, and nothing reads {made}, which the model made.",
+        mend="{anew} in its place.",
+    ),
+    (Cause.NO_GRAD_FN, "without_prediction"): Answer(
+        verdict="{start}",
+        why="{part} compares {names:list}, of which none requires grad, and nothing reads {made}, which the model made.",
+        mend="the prediction has to stand there: {anew}, if {first} is none.",
     ),
     (Cause.NO_GRAD_FN, "cut"): Answer(
         verdict="{start}",
@@ -2860,6 +2875,7 @@ IN_RAISED = {
     "shared_anew": "compute {shared:few} anew after the step, and the second loss from that.",
     "sum_otherwise": "If both can be trained at once: {sum}, before any step.",
     "none_above": "right above {copy}: for m in {module}.modules(): if torch.is_tensor(getattr(m, '{name}', None)): m.{name} = None.",
+    "none_above_all": "right above {copy}: for m in {module}.modules(): for n in [n for n, v in vars(m).items() if torch.is_tensor(v) and v.grad_fn is not None]: setattr(m, n, None); the next forward has to set it again.",
     "none_before": "set it to None before the copy.",
     "value_alone": "If its value is to stay: {anew} in that line.",
     "detached_in": "{value}.detach() in {code}",

@@ -38,10 +38,12 @@ from gradviz.why.rules.errors import (
     returned_nan,
     saved_otherwise,
     second_backward,
+    set_by_name,
     unread_argument,
     untracked_input,
     unused_input,
     views_in_place,
+    without_prediction,
 )
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.gradients import (
@@ -159,6 +161,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, no_grad_fn.frozen_beside_new, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.kept_without_graph, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.cut_off, of(Cause.NO_GRAD_FN)),
+    Rule(ERROR, RAISED, without_prediction.without_prediction, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.left_torch, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.from_grad, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.untracked, of(Cause.NO_GRAD_FN)),
@@ -208,6 +211,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, not_a_parameter.no_parameters, of(Cause.NOT_A_PARAMETER)),
     Rule(ERROR, RAISED, kept_results.given_to_numpy_in_forward, of(Cause.NUMPY_ON_TRACKED)),
     Rule(ERROR, RAISED, kept_results.kept_by, of(Cause.NUMPY_ON_TRACKED, Cause.DEEPCOPY_NON_LEAF)),
+    Rule(ERROR, RAISED, set_by_name.set_by_name, of(Cause.DEEPCOPY_NON_LEAF)),
     Rule(ERROR, RAISED, kept_results.given_to_numpy, of(Cause.NUMPY_ON_TRACKED)),
     Rule(ERROR, RAISED, misuses.misused),
     Rule(ERROR, RAISED, saved_otherwise.saved_otherwise),

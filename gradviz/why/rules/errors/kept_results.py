@@ -132,7 +132,7 @@ def _mends_of_copy(failure: Failure, frame: Frame, code: str) -> list[str]:
     attribute, with its value alone."""
     attribute = attribute_of(code)
     name = attribute.rpartition(".")[2]
-    copied = _module_copied(failure)
+    copied = module_copied(failure)
     mends = [say("raised.none_before")]
     if copied:
         code_of_copy = failure.failed.place.code if failure.failed and failure.failed.place else ""
@@ -145,7 +145,7 @@ def _mends_of_copy(failure: Failure, frame: Frame, code: str) -> list[str]:
     return mends
 
 
-def _module_copied(failure: Failure) -> str:
+def module_copied(failure: Failure) -> str:
     """Return the code of the module that the failing line copies; "" where it copies something
     else."""
     for call in failure.failed.nodes(ast.Call) if failure.failed is not None else ():
