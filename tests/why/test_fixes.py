@@ -6812,6 +6812,27 @@ g *= 3
 """,
     ("likewise: h = h + 1", "g *= 3", "g = g * 3", "h += 1", "h = h + 1"),
 )
+fix_of_error(  # what einsum saves is a view that it makes inside
+    "modified_in_place/written",
+    """
+q, k = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+total, memory = torch.zeros(2, 3), torch.zeros(2, 3, 3)
+out = 0
+for step in range(3):
+    total += k
+    memory += k.unsqueeze(-1) * k.unsqueeze(-2)
+    above = torch.einsum("nd,ndm->nm", q, memory)
+    out = out + (above / torch.einsum("nd,nd->n", q, total).unsqueeze(-1)).sum()
+out.backward()
+""",
+    (
+        "so likewise: memory = memory + ",
+        "total += k",
+        "total = total + k",
+        "memory += k",
+        "memory = memory + k",
+    ),
+)
 
 DROPPED_WEIGHTS = """
 class Dropped(nn.Module):

@@ -242,6 +242,20 @@ h.sum().backward()
         "likewise",
         ("h += 1", "h = h + 1"),
     ),
+    "a second input of einsum that nothing writes": (
+        """
+w, x = torch.ones(3, 3, requires_grad=True), torch.ones(3, 3)
+total, out = torch.zeros(3, 3), 0
+for i in range(3):
+    total += w
+    out = out + torch.einsum("ab,bc->ac", total, x).sum() * torch.einsum("ab,bc->ac", w, x).sum()
+    out = out + torch.einsum("ab,bc->ac", w, total).sum()
+out.backward()
+""",
+        "total = total + w in the place of total += w",
+        "likewise",
+        ("total += w", "total = total + w"),
+    ),
     "a loop that writes at one line": (
         """
 w = torch.ones(3, requires_grad=True)

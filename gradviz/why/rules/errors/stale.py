@@ -155,15 +155,31 @@ def _found_written(failure: Failure) -> Iterator[_Found]:
     for node in (node for node in failure.graph.nodes if node.id in met):
         saver = failure.maker(node)
         for one in node.saved if saver is not None else ():
-            tensor = failure.graph.tensor.get(one.tensor_id)
-            if saver is not None and tensor is not None and one.state is SavedState.STALE:
+            if saver is None or one.state is not SavedState.STALE:
+                continue
+            tensor = failure.graph.tensor.get(one.tensor_id) or _input_of(failure, saver, one)
+            if tensor is not None:
                 yield _Found(node, saver, tensor, one.saved_version)
+
+
+def _input_of(failure: Failure, saver: Call, saved: SavedTensor) -> Tensor | None:
+    """Return the one input of a call that was written since it had the version that was saved: what
+    was saved is a view of it that the call made inside, as ``einsum`` does."""
+    version = saved.saved_version
+    given = [t for i in saver.inputs if (t := failure.graph.tensor[i]).version == version]
+    written = {t.object_id: t for t in given if _newest(failure, t) > (t.version or 0)}
+    return next(iter(written.values())) if len(written) == 1 else None
+
+
+def _newest(failure: Failure, tensor: Tensor) -> int:
+    """Return the newest version that was met of a tensor, or of what it is a view of."""
+    family = (t for t in failure.graph.tensors if failure.family(t) == failure.family(tensor))
+    return max((t.version or 0 for t in family), default=0)
 
 
 def _writers_since(failure: Failure, tensor: Tensor, version: int | None) -> list[Call]:
     """Return the calls that wrote a tensor, or what it is a view of, after a version of it."""
-    family = [t for t in failure.graph.tensors if failure.family(t) == failure.family(tensor)]
-    newest = max((t.version or 0 for t in family), default=0)
+    newest = _newest(failure, tensor)
     if version is None or newest <= version:
         return []
     return calls_that_wrote(failure, [tensor], Versions([], newest, version))
