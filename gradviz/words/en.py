@@ -2933,6 +2933,12 @@ TRAINING: dict[tuple[Cause, str], Answer] = {
         why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already.",
         mend="{clear} in each iteration, before {backward} (or right after the step).",
     ),
+    # of several micro-batches: before each backward the sum of them would be lost
+    (Cause.GRADIENTS_PILE_UP, "between_steps_of_several"): Answer(
+        verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",
+        why="backward() adds to .grad, and nothing cleared it after the earlier steps, which had used a part of it already. {of_each} backwards ran since the step before.",
+        mend="{clear} right after {step}, and not before each backward: the next step is to use the sum of its own.",
+    ),
     # within one step: it calls the closure as often as it likes
     (Cause.GRADIENTS_PILE_UP, "in_a_closure"): Answer(
         verdict="The gradients of {names} pile up: the last step used the sum of {backwards} backwards.",

@@ -3924,6 +3924,21 @@ for _ in range(3):
     ("right after the step", "opt.step()", "opt.step()\n    opt.zero_grad()"),
 )
 fix(
+    "gradients_pile_up/between_steps_of_several",
+    "w",
+    "torch.allclose(w, torch.full((2,), 0.7))",  # three steps of 0.1, each of two halves
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for k in range(6):
+    loss = w.sum()
+    (loss / 2).backward()
+    if k % 2:
+        opt.step()
+""",
+    ("opt.zero_grad() right after opt.step()", "opt.step()", "opt.step()\n        opt.zero_grad()"),
+)
+fix(
     "gradients_pile_up/in_a_closure",
     "w",
     "all(len(one) == 1 for one in sums)",

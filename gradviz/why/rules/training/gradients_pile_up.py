@@ -40,9 +40,9 @@ def piled_up(asked: Silent) -> Explanation | None:
     stepped_for = _stepped_for_another(asked.training, piles) if form == "between_steps" else None
     if stepped_for is not None:
         return _of_two_losses(asked, piles, most, stepped_for)
-    closure = _closure_of(asked, step, backward) if form == "between_steps" else ""
-    if closure:
-        form = "in_a_closure"
+    closure, of_each = _closure_of(asked, step, backward), _added_for(asked.training, most)
+    if form == "between_steps":
+        form = _form_by_backwards(closure, of_each)
     return _of_cleared_values(asked, piles, most) or asked.answer(
         Cause.GRADIENTS_PILE_UP,
         form,
@@ -55,7 +55,29 @@ def piled_up(asked: Silent) -> Explanation | None:
         before=asked.words.at(most.before),
         step=asked.words.code(step),
         closure=Code(closure),
+        of_each=of_each,
     )
+
+
+def _form_by_backwards(closure: str, of_each: int) -> str:
+    """Return the form in which backwards are told that nothing cleared after a step: in a closure
+    that it is given, of several micro-batches each, or of one."""
+    if closure:
+        return "in_a_closure"
+    return "between_steps_of_several" if of_each > 1 else "between_steps"
+
+
+def _added_for(training: Training, pile: Pile) -> int:
+    """Return how many backwards of one line ran for a step alone, behind the step before it: of
+    micro-batches, whose gradients are to be added up."""
+    row = next(row for row in training.moments.values() if pile.step in row)
+    for_it: list[Call] = []
+    for moment in row[: row.index(pile.step)]:
+        if moment.did is Did.STEPPED:
+            for_it = []
+        elif moment.did is Did.ADDED:
+            for_it.append(moment.call)
+    return sum(line_of(call) == line_of(for_it[-1]) for call in for_it)
 
 
 def _closure_of(asked: Silent, step: Call, backward: Call) -> str:
