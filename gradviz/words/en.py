@@ -1713,6 +1713,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="no gradient is computed for what does not require grad.",
         mend="if {it} is to learn: {it}.requires_grad_() before the forward, and not on a copy made afterwards; if not, ask for the others only, and zip the gradients with these: [p for p in … if p.requires_grad].",
     ),
+    (Cause.INFERENCE_TENSOR, "made_under"): Answer(
+        verdict="{name:begin} was made in inference_mode, by {head} (line {line}); {code} needs an ordinary tensor.",
+        why="inference tensors have no version counter, so autograd can neither save nor change them, whatever their requires_grad is.",
+        mend="{anew} in place of {head}: torch.no_grad() makes ordinary tensors.",
+    ),
     (Cause.INFERENCE_TENSOR, "raised"): Answer(
         verdict="{name:begin} was made in inference_mode; {code} needs an ordinary tensor.",
         why="inference tensors have no version counter, so autograd can neither save nor change them.",

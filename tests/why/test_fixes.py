@@ -1329,10 +1329,22 @@ torch.autograd.grad(loss, [x, w])
     ),
 )
 fix_of_error(
-    "inference_tensor/raised",
+    "inference_tensor/made_under",
     """
 with torch.inference_mode():
     x = torch.ones(2)
+w = torch.ones(2, requires_grad=True)
+(w * x).sum().backward()
+""",
+    ("with torch.no_grad(): in place of", "torch.inference_mode()", "torch.no_grad()"),
+)
+fix_of_error(
+    "inference_tensor/raised",
+    """
+mode = torch.inference_mode()
+mode.__enter__()
+x = torch.ones(2)
+mode.__exit__(None, None, None)
 w = torch.ones(2, requires_grad=True)
 (w * x).sum().backward()
 """,
