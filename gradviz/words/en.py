@@ -2400,6 +2400,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="an in-place call is one more operation on that graph. {node} gave up what it had saved in {first}; {second} needs it.",
         mend="detach_() on it before {code}; or put a new tensor in its place (torch.zeros_like).",
     ),
+    # another name was meant: what the model has made since stands unused
+    (Cause.SECOND_BACKWARD, "made_in_vain"): Answer(
+        verdict="{code} reads {value} again, whose graph {first} freed; {made}, which the same model made since, is read by nothing.",
+        why="{name} gave up what it had saved in that backward, and {second} needs it.",
+        mend="{anew} in the place of {code}, if {made} is meant there.",
+    ),
     (Cause.SECOND_BACKWARD, "let_in"): Answer(
         verdict="{values:few} {values:goes|go} in with {values:its|their} history, so {first} went on into {leaves:few} and freed the graph there.",
         why="{name} gave up what it had saved in that backward, and {second} needs it. The step between them moved {others:few}, and nothing behind {values:few}.",

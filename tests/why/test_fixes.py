@@ -2988,6 +2988,24 @@ for _ in range(2):
     ),
 )
 fix_of_error(
+    "second_backward/made_in_vain",
+    """
+G, D = nn.Sequential(nn.Linear(4, 8), nn.Tanh()), nn.Linear(8, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+for _ in range(2):
+    fake = G(torch.randn(6, 4))
+    opt_d.zero_grad()
+    D(fake).mean().backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    again = G(torch.randn(6, 4))
+    judged = D(fake)
+    judged.mean().neg().backward()
+    opt_g.step()
+""",
+    ("judged = D(again) in the place of judged = D(fake)", "judged = D(fake)", "judged = D(again)"),
+)
+fix_of_error(
     "second_backward/wiped_in_place",
     """
 cell, state = nn.GRUCell(3, 4), torch.zeros(2, 4)

@@ -256,6 +256,28 @@ out.backward()
         "likewise",
         ("total += w", "total = total + w"),
     ),
+    "another result of the model that is shown": (
+        """
+G, D = nn.Linear(4, 8), nn.Linear(8, 1)
+opt_g, opt_d = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (G, D))
+for _ in range(2):
+    fake = G(torch.ones(6, 4))
+    opt_d.zero_grad()
+    D(fake).mean().backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    shown = G(torch.zeros(6, 4))
+    print(shown.mean().item())
+    D(fake).mean().neg().backward()
+    opt_g.step()
+""",
+        "fake.detach() in D(fake)",
+        "D(shown)",
+        (
+            "D(fake).mean().backward()\n    opt_d.step()",
+            "D(fake.detach()).mean().backward()\n    opt_d.step()",
+        ),
+    ),
     "a loop that writes at one line": (
         """
 w = torch.ones(3, requires_grad=True)

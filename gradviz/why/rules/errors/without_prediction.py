@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Tensor
+from gradviz.graph.records import Call
 from gradviz.names.frames import frames, place_at
 from gradviz.names.position import dotted
 from gradviz.why.code.rewritten import parsed
 from gradviz.why.evidence.handed_on import plain_name
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.unread_results import unread_like
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code
 
@@ -41,7 +42,7 @@ def without_prediction(failure: Failure) -> Explanation | None:
     what the model made, of the same shape, is read by nothing."""
     for call in _comparisons(failure):
         first, second = (failure.graph.tensor[i] for i in call.inputs[:2])
-        made = _unread_prediction(failure, first, call)
+        made = unread_like(failure, first, reversed(failure.calls_before(call)))
         found = None if made is None else _compared(call, made.code_name)
         if made is None or found is None:
             continue
@@ -70,27 +71,6 @@ def _comparisons(failure: Failure) -> Iterator[Call]:
             given = [failure.graph.tensor[i] for i in call.inputs]
             if len(given) >= 2 and not any(t.requires_grad for t in given):
                 yield call
-
-
-def _unread_prediction(failure: Failure, first: Tensor, call: Call) -> Tensor | None:
-    """Return the last tracked result of a module before a call that nothing reads, of the shape of
-    what is compared; None where no variable has it."""
-    tensors, makers = failure.graph.tensor, failure.facts.maker
-    before = (c for c in reversed(failure.calls_before(call)) if c.module_call is not None)
-    for state in (i for c in before for i in c.outputs):
-        tensor = tensors[state]
-        is_alike = (tensor.shape, tensor.dtype) == (first.shape, first.dtype)
-        is_read = any(
-            c is not makers.get(state) for c in failure.facts.calls_reading.get(state, ())
-        )
-        if tensor.requires_grad and is_alike and not is_read and _is_name(tensor.code_name):
-            return tensor
-    return None
-
-
-def _is_name(name: str) -> bool:
-    """Say whether a name is that of a variable, or of an attribute of one."""
-    return bool(name) and all(part.isidentifier() for part in name.split("."))
 
 
 def _compared(call: Call, output: str) -> Compared | None:
