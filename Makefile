@@ -165,6 +165,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind16/healthy --check
 	$(PY) tests/why/real_trial.py real_blind17 --check
 	$(PY) tests/why/real_trial.py real_blind17/healthy --check
+	$(PY) tests/why/real_trial.py real_blind18 --check
+	$(PY) tests/why/real_trial.py real_blind18/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check
