@@ -18,7 +18,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MAGICS = ("run_cell_magic", "run_line_magic")  # what IPython makes of ``%%time``, code and all
 # What a function is decorated with that is called by its name all the same; any other decorator
 # may hand it to somebody who calls it, as ``@app.command()`` does.
-_STILL_NAMED = frozenset(
+STILL_NAMED = frozenset(
     """abstractmethod autocast cache cached_property classmethod compile contextmanager custom_bwd
     custom_fwd enable_grad inference_mode lru_cache no_grad overload override property setter
     staticmethod wraps""".split()
@@ -109,7 +109,7 @@ def _is_called(scope: Scope, mentioned: set[str]) -> bool:
 
 def _is_handed_on(definition: Any) -> bool:
     """Say whether a decorator may hand a function or a class to somebody who calls it."""
-    return any(last_name(mark) not in _STILL_NAMED for mark in definition.decorator_list)
+    return any(last_name(mark) not in STILL_NAMED for mark in definition.decorator_list)
 
 
 @lru_cache(maxsize=64)

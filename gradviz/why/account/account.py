@@ -60,6 +60,7 @@ from gradviz.why.account.mixed_reductions import mixed_reductions
 from gradviz.why.account.module_hooks import hooks_of_another, hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
+from gradviz.why.account.never_followed import never_followed
 from gradviz.why.account.norm_of_one import norm_of_one
 from gradviz.why.account.normalized_alone import normalized_alone
 from gradviz.why.account.not_saved import not_saved
@@ -281,6 +282,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from replaced_arguments(case)
     yield from left_at_once(case)
     yield from functions_left_out(case)
+    yield from never_followed(case)
     yield from written_otherwise(case)
     yield from scaled_steps(case, steps)
     yield from used_up(words, case.statements)

@@ -11,7 +11,7 @@ from gradviz.names.bindings import argument_of, default_of, parameters_of, value
 from gradviz.names.position import callee_of
 from gradviz.names.statements import Statements
 
-_METHODS = (["self"], ["cls"])
+METHODS = (["self"], ["cls"])
 
 
 class Called(NamedTuple):
@@ -69,7 +69,7 @@ class Calls:
             return
         for _, function in self.functions:
             if function.name == name:
-                yield function, int(parameters_of(function)[:1] in _METHODS)
+                yield function, int(parameters_of(function)[:1] in METHODS)
         for kind in self._classes_of(name):
             yield from ((forward, 1) for forward in self.method(kind, "forward"))
 

@@ -137,15 +137,7 @@ class Explanation(NamedTuple):
         return Figure(graph, view="cards" if graph.calls else "nodes", title=self.verdict)
 
     def __str__(self) -> str:
-        is_account = self.cause is Cause.HEALTHY
-        first = _wrapped(self.verdict, "", 5 if is_account else 2)
-        fits = len(first[-1]) + len(self.tag) + 4 <= WIDTH
-        tag = f"[{self.tag if fits else self.short_tag}]"
-        fits_whole = len(first[-1]) + len(tag) + 2 <= WIDTH
-        if (len(first) == 1 or is_account) and not fits_whole:
-            first.append("")
-        first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
-        first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
+        is_account, first = self.cause is Cause.HEALTHY, self._first_lines()
         most = {say("explanation.mend"): MEND}
         rest = [
             _wrapped(text, f"  {title:<7} ", most.get(title, PART)) for title, text in self._parts()
@@ -161,6 +153,19 @@ class Explanation(NamedTuple):
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _first_lines(self) -> list[str]:
+        """Return the verdict with its tag: an observation whole, as it has its mend in it."""
+        is_remark = self.cause is Cause.HEALTHY or bool(self.odd_calls)
+        first = _wrapped(self.verdict, "", 5 if is_remark else 2)
+        fits = len(first[-1]) + len(self.tag) + 4 <= WIDTH
+        tag = f"[{self.tag if fits else self.short_tag}]"
+        fits_whole = len(first[-1]) + len(tag) + 2 <= WIDTH
+        if (len(first) == 1 or is_remark) and not fits_whole:
+            first.append("")
+        first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
+        first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
+        return first
 
     def _parts(self) -> list[tuple[str, str]]:
         """Return its further parts, each with its title; those that say nothing left out."""
