@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -248,15 +248,25 @@ class Recorded:
     def held_at_steps(self) -> list[set[int]]:
         """Return the ids of the objects that each optimizer held at its last recorded step, also of
         one that is gone."""
-        now = self._now()
-        rows = [map(now.tensor_of, held) for held in list(self._recorder.modules.stepped.values())]
-        return [{t.object_id for t in row if t is not None} for row in rows]
+        return [self._ids_of(held) for held in list(self._recorder.modules.stepped.values())]
 
     def stepped_at_zero(self) -> set[int]:
-        """Return the ids of the objects that optimizers held at a learning rate of 0 when they last
-        stepped here."""
-        now, rows = self._now(), list(self._recorder.modules.at_rate_zero.values())
-        known = (now.tensor_of(own) for row in rows for own in row)
+        """Return the ids of the objects that an optimizer held at a learning rate of 0 when it last
+        stepped here, and none after it at another."""
+        modules, still = self._recorder.modules, set[int]()
+        for known, held in zip(list(modules.stepped), self.held_at_steps(), strict=True):
+            still = (still - held) | self._ids_of(modules.at_rate_zero[known])
+        return still
+
+    def once_stepped_at_zero(self) -> set[int]:
+        """Return the ids of the objects that any optimizer held at a learning rate of 0 when it
+        last stepped here."""
+        rows = list(self._recorder.modules.at_rate_zero.values())
+        return self._ids_of(own for row in rows for own in row)
+
+    def _ids_of(self, objects: Iterable[Object]) -> set[int]:
+        """Return the ids of objects that a recorded call met."""
+        known = map(self._now().tensor_of, objects)
         return {t.object_id for t in known if t is not None}
 
     def steps_taken(self) -> list[tuple[Any, Stepped]]:

@@ -2564,3 +2564,118 @@ def test_what_another_loss_trains_is_a_fault_only_where_it_is_shown() -> None:
     assert (kept.cause, kept.is_observed) == ("kept_off", True)
     shown = asked(ONE_ENCODER.format(read="print(encoder.weight.grad)"))
     assert (shown.cause, shown.is_observed) == ("kept_off", False)
+
+
+# --- what each step moved, and each loss fills ----------------------------------------------------
+
+THAWED = """
+body, head = nn.Linear(20, 32), nn.Linear(32, 3)
+model = nn.Sequential(body, nn.ReLU(), head)
+x, y = torch.randn(64, 20), torch.randint(0, 3, (64,))
+
+def fit(rates):
+    groups = [{{"params": m.parameters(), "lr": rate}} for m, rate in zip([body, head], rates)]
+    opt = torch.optim.Adam(groups)
+    for _ in range(2):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+
+fit([0.0, 1e-2])
+fit([{rate}, 1e-2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "moved"), [("1e-3", "moved model.{0,2}.*"), ("0.0", "moved model.2.*")]
+)
+def test_what_an_earlier_optimizer_held_at_a_rate_of_zero_a_later_one_moves(
+    rate: str, moved: str
+) -> None:
+    first, second = one_line(asked(THAWED.format(rate=rate))).split("fit([")[1:3]
+    assert "moved model.2.*" in first
+    assert moved in second
+
+
+def test_all_of_a_part_is_not_moved_where_some_of_it_has_another_name() -> None:
+    answer = asked(
+        """
+        class Low(nn.Module):
+            def __init__(self, linear):
+                super().__init__()
+                self.linear, self.a = linear, nn.Parameter(torch.randn(4, 4) / 9)
+                for p in linear.parameters():
+                    p.requires_grad = False
+            def forward(self, x):
+                return self.linear(x) + x @ self.a
+        class Wrap(nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+            def forward(self, x):
+                return self.module(x)
+        base = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Tanh())
+        opt = torch.optim.SGD(base.parameters(), lr=0.1)
+        x = torch.randn(8, 4)
+        base(x).pow(2).mean().backward()
+        opt.step()
+        base.requires_grad_(False)
+        base[0] = Low(base[0])
+        wrapped = Wrap(base)
+        opt = torch.optim.SGD([p for p in wrapped.parameters() if p.requires_grad], lr=0.1)
+        opt.zero_grad()
+        loss = wrapped(x).pow(2).mean()
+        loss.backward()
+        opt.step()
+        """
+    )
+    moved = one_line(answer).rsplit("moved ", 1)[1]
+    assert moved.startswith(("wrapped.module.0.a by", "base.0.a by"))
+
+
+def test_a_loss_that_adds_to_a_large_gradient_fills_it_too() -> None:
+    answer = asked(
+        """
+        net, critic = nn.Linear(4, 30), nn.Linear(30, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(3):
+            made = net(torch.randn(8, 4))
+            critic_opt.zero_grad()
+            critic_loss = critic(made.detach()).mean() - critic(torch.randn(8, 30)).mean()
+            critic_loss.backward()
+            critic_opt.step()
+            opt.zero_grad()
+            net_loss = -critic(made).mean()
+            net_loss.backward()
+            opt.step()
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "critic",
+        "loss",
+    )
+    told = one_line(answer)
+    assert "critic_loss (line 14) and net_loss (line 18)" in told
+
+
+def test_an_optimizer_that_is_done_passes_over_nothing_where_another_moves_a_part() -> None:
+    program = """
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+        first = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(8, 4)
+        net(x).pow(2).mean().backward()
+        first.step()
+        first.zero_grad()
+        net.requires_grad_(False)
+        net[2].requires_grad_(True)
+        net.more = nn.Parameter(torch.zeros(4))
+        second = torch.optim.SGD([net.more, *net[2].parameters()], lr=0.1)
+        loss = (net(x) + net.more).pow(2).mean()
+        loss.backward()
+        second.step()
+    """
+    assert "pass over what is frozen" not in one_line(asked(program))

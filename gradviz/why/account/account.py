@@ -77,7 +77,7 @@ from gradviz.why.account.parts_of_others import parts_of_others
 from gradviz.why.account.patterns_in_vain import patterns_in_vain
 from gradviz.why.account.predictions import remade_predictions
 from gradviz.why.account.random_buffers import random_buffers
-from gradviz.why.account.rates import at_rate_zero, rates, settings
+from gradviz.why.account.rates import at_rate_zero, once_at_rate_zero, rates, settings
 from gradviz.why.account.read_while_cleared import read_while_cleared
 from gradviz.why.account.remark import Remark, Weight, in_order
 from gradviz.why.account.replaced_arguments import replaced_arguments
@@ -257,7 +257,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     """Yield all that there is to tell."""
     words = case.words
     stepping = case.statements.methods_beside("step")
-    steps = Steps(case.training, words, stepping, at_rate_zero(case))
+    steps = Steps(case.training, words, stepping, at_rate_zero(case), once_at_rate_zero(case))
     trained = {used.leaf for used in steps.used}
     yield from parts_kept_off(case.facts, words, steps)
     yield from parts_of_others(case.facts, words, steps)

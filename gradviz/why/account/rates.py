@@ -60,6 +60,13 @@ def at_rate_zero(case: Case) -> set[int]:
     return case.recording.stepped_at_zero()
 
 
+def once_at_rate_zero(case: Case) -> set[int]:
+    """Return the leaves that an optimizer held at a learning rate of 0 when it stepped last, though
+    another one may have moved them since. By object id."""
+    assert case.recording is not None
+    return case.recording.once_stepped_at_zero()
+
+
 def _is_zero(rate: Any) -> bool:
     return isinstance(rate, (int, float)) and rate == 0
 

@@ -74,6 +74,7 @@ class Steps:
         words: what tensors and calls are called.
         stepping: file and first line of the functions that are called ``step``.
         still: leaves that the last step left where they were, by object id.
+        once_still: leaves that a step left so, and maybe not the last one.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class Steps:
         words: Words,
         stepping: Set[tuple[str, int]] = frozenset(),
         still: Set[int] = frozenset(),
+        once_still: Set[int] = frozenset(),
     ) -> None:
         self.training, self.words, self.stepping, self.still = training, words, stepping, still
+        self.once_still = once_still
         self.facts = Facts.of(training.graph)
 
     def remarks(self) -> Iterator[Remark]:
@@ -108,9 +111,10 @@ class Steps:
             [self.words.name(latest[i].id) for i in sorted(objects)]
             for objects in (leaves, self.facts.of_modules | self.training.moments.keys())
         )
-        # what a network shares with another one is not moved with all the rest of it
+        # what a network shares with another one, or names otherwise, is not moved with the rest
         others = self.facts.of_modules - leaves
         shared = [name for i in others for name in self.words.facts.names_in_modules[i]]
+        shared += [end for i in others for end in ends_of(self.words.name(latest[i].id))]
         return several(name_of(wanted, [*every, *shared]))
 
     def loss(self, call: Call) -> str:
@@ -238,6 +242,9 @@ class Steps:
         """Say whether nothing speaks against it that a step moved a leaf: a learning rate of 0, a
         gradient of zeros alone, or values that stayed what they were."""
         if used.leaf in self.still or self._came_as_zeros(used):
+            return False
+        last = self.training.sums_used[used.leaf][-1].step.call
+        if used.leaf in self.once_still and _place(last) != _place(used.step):
             return False
         tensor = self.facts.graph.tensor
         writes = self.facts.writes_by_object.get(used.leaf, ())
@@ -550,6 +557,16 @@ class Steps:
                 added = []
             elif moment.did is Did.STEPPED:
                 added = []
+
+
+def ends_of(name: str) -> list[str]:
+    """Return what a name is without its first parts, and without more of them.
+
+    >>> ends_of("model.base.weight")
+    ['base.weight', 'weight']
+    """
+    parts = name.split(".")
+    return [".".join(parts[i:]) for i in range(1, len(parts))]
 
 
 def _place(call: Call) -> tuple[object, ...]:

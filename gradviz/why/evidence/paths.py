@@ -115,8 +115,7 @@ class Paths:
     def losses_filling(self, asked: Asked) -> str:
         """Name those of the losses whose backwards filled a tensor's ``.grad``; all where none is
         known."""
-        calls = {e.call_id for e in self.flow.writes_to(asked.tensor_id)}
-        begun = (self.graph.call[b.call_id] for b in self.graph.backwards if b.call_id in calls)
+        begun = (self.graph.call[b.call_id] for b in self._filling(asked))
         keys = {self.loss_key(i) for call in begun for i in call.inputs[:1]}
         return self._called(i for key, i in self._last_of_line.items() if key in keys) or self.loss
 
@@ -189,11 +188,18 @@ class Paths:
         each loss. What another iteration computed at the same line is no other loss."""
         if not self.given or not self.recorded:
             return []
-        calls = {e.call_id for e in self.flow.writes_to(asked.tensor_id)}
-        filled = [b for b in self.graph.backwards if b.call_id in calls and b.kind == "backward"]
+        filled = [b for b in self._filling(asked) if b.kind == "backward"]
         here = {self.loss_key(i) for i in self.losses}
         runs = {self.loss_key(i): b for b in filled for i in self.graph.call[b.call_id].inputs[:1]}
         return [b for key, b in runs.items() if key not in here and self.roots.isdisjoint(b.roots)]
+
+    def _filling(self, asked: Asked) -> list[Backward]:
+        """Return the recorded backwards that wrote the tensor's ``.grad``, or sent it a gradient:
+        of large values it is not known that they changed."""
+        states = self.states(asked)
+        node = self.facts.accumulate_node.get(states[-1].object_id) if states else None
+        calls = {e.call_id for e in self.flow.writes_to(asked.tensor_id)}
+        return [b for b in self.graph.backwards if b.call_id in calls or node in b.ran]
 
     def loss_key(self, tensor_id: int) -> Any:
         """Return what the losses of all iterations of one line have in common."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import Flow
 from gradviz.graph.records import Call
+from gradviz.graph.training import line_of
 from gradviz.watch.identity import parameters
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
@@ -66,12 +67,20 @@ def _listed_though_frozen(case: Case) -> list[str]:
 
 
 def _ended(case: Case, held: Mapping[int, Any], frozen: Sequence[Any]) -> bool:
-    """Say whether an optimizer stepped, and not since something that it holds was frozen."""
-    leaves = {case.live_state.object_of(p) for p in held.values()}
-    steps = [u.step.call.id for i in leaves for u in case.training.sums_used.get(i or 0, ())]
+    """Say whether an optimizer stepped, and not since something that it holds was frozen. Another
+    one may move what is not frozen, at a line of its own."""
+    calls, before = _steps_of(case, held.values()), _steps_of(case, frozen)
+    lines = {line_of(call) for call in before}
+    steps = [call.id for call in calls if not lines or line_of(call) in lines]
     flow = Flow(case.graph)
     off = [switched_by(flow, case.ids.get(id(p))) for p in frozen]
     return bool(steps) and all(call is not None and max(steps) < call.id for call in off)
+
+
+def _steps_of(case: Case, parameters: Iterable[Any]) -> list[Call]:
+    """Return the calls that moved some parameters by their gradients."""
+    leaves = {case.live_state.object_of(p) for p in parameters}
+    return [u.step.call for i in leaves for u in case.training.sums_used.get(i or 0, ())]
 
 
 class _Switch(NamedTuple):
