@@ -1368,6 +1368,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="A backward from {loss} does not come to {it}, with or without retain_grad(). {it} leads to {leaves}.",
         mend="if it is to train them: add it to the loss before backward(), or call backward on it too. If it is only looked at or carried on, nothing is wrong.",
     ),
+    (Cause.NOT_IN_LOSS, "made_too_late"): Answer(
+        verdict="autograd.grad gives None for {part}: that is a new tensor, made after {root}, and nothing in {root} was computed from it.",
+        why="what is made of {whole} there is another tensor than what the forward read; allow_unused=True turns the error into None.",
+        mend="{anew} in place of {code}: ask for {whole}, and take the same of its gradient. Or make {part} before the forward, and compute with it.",
+    ),
     (Cause.NOT_IN_LOSS, "part_asked"): Answer(
         verdict="The gradient of {root} for {it} is None: {root} was computed from {whole}, and {it} was cut out of {whole} beside that.",
         why="a part is a tensor of its own: nothing made from {it} goes into {root}, with the same numbers or not.",

@@ -39,6 +39,7 @@ from gradviz.why.code.reading import (
 )
 from gradviz.why.code.shown import has_to_be_there, is_compared, is_shown
 from gradviz.why.code.unguarded import unguarded
+from gradviz.why.evidence.asked_too_late import asked_too_late
 from gradviz.why.evidence.messages import (
     cause_of,
     has_wrong_gradients,
@@ -47,7 +48,7 @@ from gradviz.why.evidence.messages import (
     waits_for_gradients,
 )
 from gradviz.why.evidence.older import leaves_behind
-from gradviz.why.evidence.paths import Asked
+from gradviz.why.evidence.paths import Asked, Paths
 from gradviz.why.question.at_work import (
     models_at_work,
     named_loss,
@@ -367,6 +368,7 @@ def _of_gradients(bare: Bare) -> Explanation:
     # what nobody looked at explains less than what cannot have been meant
     of_numbers = everything is not None and everything.cause is Cause.ZERO_GRADIENT
     told = [
+        (_of_asked_too_late(bare), Level.FAULT),
         (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
         (_of_looked_at_gone(bare) if looked is None else None, Level.NOTE),
         (_of_returned_none(bare), Level.SUSPECT),
@@ -502,6 +504,13 @@ def _read_as(look: Looked) -> str:
     """Return the variable by which code read it; "" where it is none."""
     value = getattr(locate(look.code, look.lasti).node, "value", None)
     return value.id if isinstance(value, ast.Name) else ""
+
+
+def _of_asked_too_late(bare: Bare) -> Explanation | None:
+    """Tell of inputs of autograd.grad that are made after its output."""
+    if bare.recording is None:
+        return None
+    return asked_too_late(Paths(bare.recording.graph))
 
 
 def _of_returned_none(bare: Bare) -> Explanation | None:
