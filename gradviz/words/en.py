@@ -3928,7 +3928,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     (Cause.BRANCH_NOT_TAKEN, "in_a_branch"): Answer(
         verdict="No call of this run used {names}.",
         why="the forward of {owner} ran, and took no way through the line that uses {names}.",
-        mend="if {n:it is|they are} to be trained: take that way. If not, nothing is wrong.",
+        mend="if {n:it is|they are} to be trained: take that way. If not, nothing is wrong; {n:it gets|they get} no gradient as long as {n:it is|they are} made all the same: {made}.",
     ),
     (Cause.BRANCH_NOT_TAKEN, "taken_out"): Answer(
         verdict="{symptom}: no call read {names}.",

@@ -72,6 +72,8 @@ def not_called(case: Case, found: Explanation) -> Explanation | None:
         names=pattern([u.path for u in missing]),
         n=len(missing),
         taken=[place.code for place in places],
+        made=case.words.places([], list(dict.fromkeys(_present(u.made for u in missing))))
+        or f"{type(missing[0].owner).__name__}.__init__",
     )
     finding = told.finding._replace(subject=found.finding.subject)
     return told._replace(
