@@ -61,6 +61,7 @@ from gradviz.why.account.module_hooks import hooks_of_another, hooks_of_modules
 from gradviz.why.account.module_use import module_use
 from gradviz.why.account.moved_beside_zeros import frozen_scaled, moved_beside_zeros
 from gradviz.why.account.never_followed import never_followed
+from gradviz.why.account.noise_scales import noise_scales
 from gradviz.why.account.norm_of_one import norm_of_one
 from gradviz.why.account.normalized_alone import normalized_alone
 from gradviz.why.account.not_saved import not_saved
@@ -87,6 +88,7 @@ from gradviz.why.account.schedules_elsewhere import schedules_elsewhere
 from gradviz.why.account.shared_groups import shared_groups
 from gradviz.why.account.shuffled_apart import shuffled_apart
 from gradviz.why.account.similar_to_itself import similar_to_itself
+from gradviz.why.account.slopes import slopes
 from gradviz.why.account.small_steps import small_steps
 from gradviz.why.account.spread import spread_predictions, spread_statistics
 from gradviz.why.account.stale import stale
@@ -266,6 +268,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
     yield from mean_of_one(case.facts, words)
+    yield from slopes(case.facts, words)
+    yield from noise_scales(case.facts, words)
     yield from bounded_scores(case.facts, words)
     yield from summed_probabilities(case.facts, words)
     yield from stale(case.facts, words, case.training)

@@ -258,14 +258,23 @@ def _exponentials_taken_away(facts: Facts, loss: int) -> Iterator[Call]:
 
 def signed_parts(facts: Facts, loss: int) -> Iterator[tuple[Call, int]]:
     """Yield the calls that gave what a loss is a sum of, and the sums of these, each with the sign
-    with which it stands there, as far as calls and the numbers that they gave prove it."""
+    with which it stands there."""
+    for tensor_id, sign in signed_states(facts, loss):
+        call = facts.maker.get(tensor_id)
+        if call is not None and call.inputs:
+            yield call, sign
+
+
+def signed_states(facts: Facts, loss: int) -> Iterator[tuple[int, int]]:
+    """Yield what a loss is a sum of, and the sums of these, each with the sign with which it stands
+    there, as far as calls and the numbers that they gave prove it."""
     todo = [(loss, 1)]
     while todo:
         tensor_id, sign = todo.pop()
+        yield tensor_id, sign
         call = facts.maker.get(tensor_id)
         if call is None or not call.inputs:
             continue
-        yield call, sign
         function = plain_name(call.function)
         if function in _SUMS_UP:
             todo.append((call.inputs[0], sign))
