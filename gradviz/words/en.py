@@ -710,6 +710,7 @@ ENTRY = {
 REACH = {
     "nth_loss": "loss {n}",
     "of_loss": "{loss}: {counts}",
+    "of_last_loss": "{loss}, the last of its line: {counts}; earlier ones reached {names:few}",
     "first_count": "{module}: {reached} of {all} {all:parameter|parameters} reached",
     "first_count_unknown": "{module}: {reached} of {all} {all:parameter|parameters} reached ({unknown} not known)",
     "count": "{module}: {reached} of {all}",
@@ -3705,7 +3706,7 @@ ACCOUNT = {
     "rate_of_another": "{optimizer} was made with a learning rate of {wanted}, and steps with {rate}: its groups are the same dicts as those of {other} ({places:list}), whose settings stood in them already. If it is to have its own: make these dicts anew for it.",
     "hook_of_a_parameter": "{hook} ({put}) is given the parameter, and not its gradient: {statement} ({place}) writes the weights. If the gradient is meant: {argument}.grad there, or register_hook(), which is given the gradient and returns another.",
     "clipped_around": "{clip} multiplied the gradients of {names} by {factor}, which is below 0: it turned them around, and {step} climbs. If they are only to be bounded: a bound above 0.",
-    "read_while_cleared": "{code} reads the .grad of {names} when {n:it is|they are} None: {clear} had cleared {n:it|them}, and no backward() had run since. {backward} does fill {n:it|them}. To see a gradient: read between that backward() and that clearing.",
+    "read_while_cleared": "{code} reads the .grad of {names} when {n:it is|they are} None: {clear} had cleared {n:it|them}, and no backward() had filled {n:it|them} since. {backward} does fill {n:it|them}. To see a gradient: read between that backward() and that clearing.",
     "gradient_unread": "{function}'s backward ({place}) never reads {unread:list}, the gradient that comes from above: what it returns is the derivative as if {call} were the loss itself, whatever stands between the two. If it is to be that of the loss: multiply by {unread:list} there.",
     "hooks_of_another": "No hook of {module} ran ({code}, {place}): no call used {module}, and {other}, of the same class, was called. If they are to run there: put them on that one.",
     "used_up_again": "{name} is an iterator ({made}), and used up once it was gone through: {statement} ({place}) finds nothing in it from its second run on. If each run is to go through all: {value} there.",

@@ -174,6 +174,8 @@ FAULTS = {
         ("self.mid(h))  # again", "nn.functional.linear(h, torch.eye(4)))"),
         (
             ("h = self.act(self.mid(h))  # again", "h = self.act(h)"),  # no weights
+            ("self.mid = nn.Linear(4, 4)", "self.mid = nn.LayerNorm(4, elementwise_affine=False)"),
+            ("self.mid = nn.Linear(4, 4)", "self.mid = nn.BatchNorm1d(4, affine=False)"),
             ("h = self.act(self.mid(h))  # again", "h = h + self.act(self.mid(x))"),  # two inputs
             (
                 "h = self.act(self.mid(h))  # once\n        h = self.act(self.mid(h))  # again",

@@ -68,6 +68,95 @@ def test_each_loss_is_told_by_module() -> None:
     assert "loss2: shared: 2 of 2 parameters reached · head1: 0 of 2 · head2: 2 of 2" in more
 
 
+def nets_in_turn(trained: int) -> Any:
+    nets = [net(3, 1), net(3, 1)]
+    optimizers = [torch.optim.SGD(n.parameters(), lr=0.1) for n in nets]
+    for _ in range(2):
+        for one, optimizer in [*zip(nets, optimizers, strict=True)][-trained:]:
+            loss = one(batch()).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return ({"first": nets[0], "second": nets[1], "loss": loss},)
+
+
+def test_what_earlier_losses_of_a_line_reached_is_told_beside_the_last_one() -> None:
+    counts = "first: 0 of 2 parameters reached · second: 2 of 2"
+    more = told(lambda: nets_in_turn(2)).more
+    assert f"loss, the last of its line: {counts}; earlier ones reached first" in more
+
+
+def test_of_one_loss_a_line_no_earlier_one_is_told() -> None:
+    assert "earlier ones reached" not in str(told(lambda: nets_in_turn(1)))
+
+
+class Probe(nn.Module):
+    """What holds a network that was trained for it, under the name of a target."""
+
+    def __init__(self, target_encoder: nn.Module) -> None:
+        super().__init__()
+        self.target_encoder, self.head = target_encoder, net(2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.as_tensor(self.head(self.target_encoder(x)))
+
+
+def taken_over(*, goes_on: bool) -> Any:
+    encoder = net()
+    first = torch.optim.SGD(encoder.parameters(), lr=0.1)
+    model = Probe(encoder)
+    second = torch.optim.SGD(model.head.parameters(), lr=0.1)
+    first.zero_grad()
+    encoder(batch()).pow(2).mean().backward()
+    first.step()
+    for _ in range(2):
+        loss = model(batch()).pow(2).mean()
+        second.zero_grad()
+        loss.backward()
+        second.step()
+        if goes_on:
+            first.zero_grad()
+            encoder(batch()).pow(2).mean().backward()
+            first.step()
+    named = {"model.target_encoder": model.target_encoder, "loss": loss}
+    return named, {"model": model, "encoder": encoder, "first": first, "second": second}
+
+
+def test_a_network_that_was_trained_for_the_model_that_holds_it_is_no_copy_of_it() -> None:
+    assert told(lambda: taken_over(goes_on=False)).cause != "shared_snapshot"
+
+
+def test_a_target_that_learns_on_as_the_network_itself_is_told() -> None:
+    assert told(lambda: taken_over(goes_on=True)).cause == "shared_snapshot"
+
+
+def loaded(times: int) -> Any:
+    model, other = tied(), tied()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for n in range(2):
+        loss = model(torch.arange(4)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if n < times:
+            other.load_state_dict(model.state_dict())
+    other(torch.arange(4)).sum()
+    return {"model": model, "loss": loss}, {"other": other, "optimizer": optimizer}
+
+
+def tied() -> nn.Module:
+    """Return an embedding and a head that is the same weight."""
+    model = nn.Sequential(nn.Embedding(4, 3), nn.Linear(3, 3), nn.Linear(3, 4, bias=False))
+    model[2].weight = model[0].weight
+    return model
+
+
+@pytest.mark.parametrize(("times", "says"), [(1, "once"), (2, "2 times")])
+def test_one_load_of_a_tied_weight_is_one(times: int, says: str) -> None:
+    text = " ".join(str(told(lambda: loaded(times))).split())
+    assert f"{says} other.load_state_dict(model.state_dict())" in text
+
+
 def test_the_one_head_that_was_asked_about_gets_its_gradient_from_the_other_loss() -> None:
     def program() -> Any:
         given = two_heads()[0]

@@ -32,6 +32,14 @@ def _share_of(before: float, after: float, given: float) -> float:
     return (abs(after - before) - error) / (abs(given - before) + error) if error else 0.0
 
 
+def _runs(every: Sequence[Copied]) -> int:
+    """Return how often a place wrote what it writes: as often as most of it, for one load writes a
+    parameter that has two names twice."""
+    calls = {c.call.id: c.into for c in every}
+    of_numbers = Counter(Counter(calls.values()).values())
+    return min(of_numbers, key=lambda n: (-of_numbers[n], n))
+
+
 def _rounding(x: float) -> float:
     """Return how far a number of a preview may be from the true one."""
     return 0.5 * 10.0 ** (math.floor(math.log10(abs(x))) + 1 - DIGITS) if x else 0.0
@@ -113,7 +121,7 @@ class Copies:
         into = {c.into for c in every}
         sources = frozenset().union(*(c.sources for c in every)) - into
         learning = [n for n, own in roots.items() if sources.issuperset(own)]
-        if len({c.call.id for c in every if c.into == every[-1].into}) < 2:
+        if _runs(every) < 2:
             return learning, []
         return learning, [_word_of(n, learning) for n, own in roots.items() if into.issuperset(own)]
 
@@ -157,7 +165,7 @@ class Copies:
         following = {c.into for c in all_of if c.sources & self.trained}
         for every in grouped((line_of(c.call), c) for c in back).values():
             others = frozenset().union(*(c.sources - {c.into} for c in every))
-            times = len({c.call.id for c in every if c.into == every[-1].into})
+            times = _runs(every)
             if times < 2 or not others.isdisjoint(self.trained | following):
                 continue
             into = frozenset(c.into for c in every)
@@ -314,8 +322,8 @@ class Copies:
         return self.words.where_off(call) or self.words.where(call)
 
     def _times(self, every: Sequence[Copied]) -> int:
-        """Return how often a place wrote the last of what it writes."""
-        return self.words.times(len({c.call.id for c in every if c.into == every[-1].into}))
+        """Return how often a place wrote, as it is to be told."""
+        return self.words.times(_runs(every))
 
     def _are_reached(self, leaves: Set[int]) -> bool:
         """Say whether a gradient of a loss reaches one of some leaves: an actor's goes through the

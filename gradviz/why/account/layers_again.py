@@ -51,7 +51,7 @@ def _last_forward_of_each(facts: Facts) -> dict[tuple[int, str], list[ModuleCall
 
 def _are_chained(facts: Facts, ran: Sequence[ModuleCall]) -> bool:
     """Say whether the calls of a layer are on the way to a loss, and each is given what is
-    computed from the result of the one before."""
+    computed from the result of the one before, and reads weights."""
     inside: dict[int | None, list[Call]] = {}
     for call in facts.ordinary_calls:
         inside.setdefault(call.module_call, []).append(call)
@@ -60,7 +60,16 @@ def _are_chained(facts: Facts, ran: Sequence[ModuleCall]) -> bool:
         given = {i for call in inside.get(after.id, ())[:1] for i in call.inputs[:1]}
         if not given or not given <= facts.in_losses or made.isdisjoint(facts.ancestors(given)):
             return False
+        if not any(_reads_weights(facts, call) for call in inside[after.id]):
+            return False
     return True
+
+
+def _reads_weights(facts: Facts, call: Call) -> bool:
+    """Say whether a call of a layer reads what learns: a norm without an affine map has nothing of
+    that kind."""
+    read = (facts.graph.tensor[i] for i in call.inputs)
+    return any(t.is_leaf is True and t.requires_grad is True for t in read)
 
 
 def _written(ran: ModuleCall) -> str:

@@ -12,9 +12,9 @@ import torch
 
 from gradviz.graph.findings import Cause, Level, Symptom
 from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
-from gradviz.graph.training import line_of
+from gradviz.graph.training import Did, line_of
 from gradviz.names.statements import Statements
-from gradviz.watch.identity import named_parameters
+from gradviz.watch.identity import named_parameters, parameters
 from gradviz.why.code.reading import with_parts
 from gradviz.why.evidence.doubts import doubted, doubts, so_far, written_outside
 from gradviz.why.evidence.handed_on import goes_on_as_it_is, plain_name
@@ -41,7 +41,7 @@ from gradviz.why.rules.whole import chosen_off, gone, targets
 from gradviz.why.rules.whole.losses import Losses
 from gradviz.why.shown.explanation import Explanation, lines_of
 from gradviz.why.survey.moving import MOVES
-from gradviz.why.survey.reaching import nth_loss, reach
+from gradviz.why.survey.reaching import REACHED, Reach, nth_loss, reach
 from gradviz.words.speech import say
 
 # torch's text about what has no gradient to start from
@@ -370,9 +370,25 @@ class Case(Losses):
         reached = reaches.verdict
         if len(losses) == 1 and self._has_losses_besides():
             reached = say("reach.of_loss", loss=next(iter(losses)), counts=reached)
+        elif len(losses) == 1 and (earlier := self._reached_earlier(reaches)):
+            loss = next(iter(losses))
+            reached = say("reach.of_last_loss", loss=loss, counts=reached, names=earlier)
         # it says more than the numbers do
         rest = found.more if found.cause.level is Level.FINE else found.more[1:]
         return found._replace(more=(*reached.splitlines(), *rest))
+
+    def _reached_earlier(self, reaches: Reach) -> list[str]:
+        """Return the modules of which the loss reaches nothing, and an earlier one of its line did:
+        a loop that trains one network after the other."""
+        reached = {row.module for row in reaches.rows if row.verdict == REACHED}
+        rest = dict.fromkeys(row.module for row in reaches.rows if row.module not in reached)
+        return [name for name in rest if name in self.titled and self._was_filled(name)]
+
+    def _was_filled(self, name: str) -> bool:
+        """Say whether a backward gave parameters of a module their gradients."""
+        states = map(self.live_state.object_of, parameters(self.titled[name]))
+        moments = (self.training.moments.get(i, []) for i in states if i is not None)
+        return any(m.did is Did.ADDED for every in moments for m in every)
 
     def _has_losses_besides(self) -> bool:
         """Say whether backwards began in several lines: then what one of them reaches is not what

@@ -34,7 +34,7 @@ def one_network(case: Case, found: Explanation) -> Explanation | None:
     for one, other in pairs_of(case, modules):
         shared = own[one].keys() & own[other].keys()
         of_both = [own[one][i] for i in shared]
-        if is_inside(modules[one], modules[other]) or is_at_rest(case, of_both):
+        if is_inside(modules[one], modules[other]) or _changes_nothing(case, other, of_both):
             continue
         copied = copied_onto_itself(case, of_both)
         if not is_copy_of(other, one) and not (copied and one < other):
@@ -66,6 +66,11 @@ def named_modules(case: Case) -> dict[str, torch.nn.Module]:
     return modules | {n: m for n, m in case.titled.items() if id(m) not in known}
 
 
+def _changes_nothing(case: Case, name: str, of_both: Sequence[torch.Tensor]) -> bool:
+    """Say whether nothing trains what two names stand for, or nothing since the second is used."""
+    return is_at_rest(case, of_both) or is_taken_over(case, name, of_both)
+
+
 def is_at_rest(case: Case, parameters: Sequence[torch.Tensor]) -> bool:
     """Say whether some parameters are none of those that optimizers hold or steps moved, where
     others are: a second name for their network changes nothing. So it is of none at all."""
@@ -76,6 +81,25 @@ def is_at_rest(case: Case, parameters: Sequence[torch.Tensor]) -> bool:
     if (not held and not moved) or any(id(p) in held for p in parameters):
         return False
     return moved.isdisjoint(objects_of(case, parameters))
+
+
+def is_taken_over(case: Case, name: str, parameters_of_both: Sequence[torch.Tensor]) -> bool:
+    """Say whether steps moved some parameters only before the model ran that has them by a name,
+    and that learns without them: what it holds was trained for it, and stays as it is."""
+    owner = case.known.get(name.rpartition(".")[0])
+    if case.recording is None or not isinstance(owner, torch.nn.Module):
+        return False
+    shared = objects_of(case, parameters_of_both)
+    rest = objects_of(case, list(parameters(owner))) - shared
+    began = min((c.id for leaf in rest for c in case.facts.readers.get(leaf, ())), default=None)
+    steps, since = (_steps_of(case, leaves) for leaves in (shared, rest))
+    return began is not None and bool(steps and since) and max(steps) < began < min(since)
+
+
+def _steps_of(case: Case, leaves: set[int]) -> list[int]:
+    """Return the steps that moved some leaves, by the ids of their calls."""
+    used = case.training.sums_used
+    return [pile.step.call.id for leaf in leaves for pile in used.get(leaf, ())]
 
 
 def where_given(case: Case, name: str, one: str) -> list[Source]:
