@@ -35,6 +35,7 @@ from gradviz.why.account.filled_backwards import filled_backwards
 from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.flat_at_inputs import flat_at_inputs
 from gradviz.why.account.forward import Forward
+from gradviz.why.account.found_out import found_out
 from gradviz.why.account.froze_nothing import froze_nothing
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.functions_left_out import functions_left_out
@@ -268,6 +269,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
     yield from mean_of_one(case.facts, words)
+    yield from found_out(case.facts, words, steps, _loss_domains(case).values_of)
     yield from slopes(case.facts, words)
     yield from noise_scales(case.facts, words)
     yield from bounded_scores(case.facts, words)
