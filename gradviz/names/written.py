@@ -195,6 +195,26 @@ def dim_written(source: Source, function: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
+def diagonal_written(source: Source, function: str) -> int | None:
+    """Return the diagonal from which on ``tril`` or ``triu`` keeps, as the statement of a recorded
+    call has it; None where it is no plain number, or there are several."""
+    found = {_diagonal_of(call) for call in _calls_written(source, function)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _diagonal_of(call: ast.Call) -> int | None:
+    """Return the diagonal of a call.
+
+    >>> codes = ("torch.tril(m)", "m.triu(1)", "torch.triu(m, diagonal=1)", "m.tril(k)")
+    >>> [_diagonal_of(ast.parse(code, mode="eval").body) for code in codes]
+    [0, 1, 1, None]
+    """
+    given = [k.value for k in call.keywords if k.arg == "diagonal"]
+    given += call.args[1:] if (dotted(call.func) or "").startswith("torch.") else call.args
+    number = _literal(given[0]) if given else 0
+    return None if number is None else int(number)
+
+
 def module_written(source: Source, function: str) -> Source | None:
     """Return the one place in the file of a recorded call where a module is made that does what the
     call does, where its statement calls only that."""

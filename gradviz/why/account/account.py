@@ -101,6 +101,7 @@ from gradviz.why.account.still_at_first import still_at_first
 from gradviz.why.account.summed_probabilities import summed_probabilities
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
+from gradviz.why.account.turned_masks import turned_masks
 from gradviz.why.account.undone import undone
 from gradviz.why.account.uneven_steps import uneven_steps
 from gradviz.why.account.unregistered import in_no_optimizer, unregistered
@@ -314,6 +315,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from shuffled_apart(case.facts, words, case.statements)
     yield from filled_backwards(words, case.statements)
     yield from attention(case.facts, words)
+    yield from turned_masks(case.facts, words)
     yield from overlaps(case.facts, words)
     yield from same_memory(case.facts, words, case.training, case.statements)
     yield from flat_at_inputs(case.facts, words, _loss_domains(case).values_of)
