@@ -189,7 +189,8 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _follows(function: ast.FunctionDef) -> bool:
-    """Say whether a function writes the parameters of one network from those of another."""
+    """Say whether a function writes the parameters of one network from those of another, neither of
+    which it makes itself."""
     calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)]
     listed = {
         ast.unparse(n.func.value)
@@ -205,4 +206,13 @@ def _follows(function: ast.FunctionDef) -> bool:
         isinstance(n, ast.Attribute) and n.attr == "data" and isinstance(n.ctx, ast.Store)
         for n in ast.walk(function)
     )
-    return writes and len(listed | loaded) > 1
+    return writes and len((listed | loaded) - _made_in(function)) > 1
+
+
+def _made_in(function: ast.FunctionDef) -> set[str]:
+    """Return the variables that a function gives what it makes itself: no network of the program's
+    beside it."""
+    given = (n for n in ast.walk(function) if isinstance(n, ast.Assign))
+    made = (n for n in given if any(isinstance(part, ast.Call) for part in ast.walk(n.value)))
+    targets = (part for n in made for target in n.targets for part in ast.walk(target))
+    return {part.id for part in targets if isinstance(part, ast.Name)}
