@@ -30,12 +30,14 @@ from gradviz.why.account.entries_held import entries_held
 from gradviz.why.account.eval_freezes_nothing import eval_freezes_nothing
 from gradviz.why.account.eval_of_a_part import eval_of_a_part
 from gradviz.why.account.eval_undone import eval_undone
+from gradviz.why.account.exchanged_terms import exchanged_terms
 from gradviz.why.account.falling import falling
 from gradviz.why.account.filled_backwards import filled_backwards
 from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.flat_at_inputs import flat_at_inputs
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.found_out import found_out
+from gradviz.why.account.free_draws import free_draws
 from gradviz.why.account.froze_nothing import froze_nothing
 from gradviz.why.account.frozen_beside import frozen_beside
 from gradviz.why.account.functions_left_out import functions_left_out
@@ -273,6 +275,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from found_out(case.facts, words, steps, _loss_domains(case).values_of)
     yield from slopes(case.facts, words)
     yield from noise_scales(case.facts, words)
+    yield from free_draws(case.facts, words)
+    yield from exchanged_terms(case.facts, words)
     yield from bounded_scores(case.facts, words)
     yield from summed_probabilities(case.facts, words)
     yield from stale(case.facts, words, case.training)

@@ -18,7 +18,7 @@ from gradviz.words.words import Words
 
 _DRAWN = {"randn", "randn_like", "normal"}
 # what gives other numbers than it was given
-_PARTS = {"__getitem__", "chunk", "select", "split", "unbind", "dropout"}
+PARTS = {"__getitem__", "chunk", "select", "split", "unbind", "dropout"}
 _ADDED_UP = {"add", "sub", "rsub"} | KEEPING | LINEAR
 
 
@@ -64,6 +64,16 @@ def noise_scales(facts: Facts, words: Words) -> Iterator[Remark]:
 
 def _scaled(facts: Facts) -> Iterator[Scaled]:
     """Yield the products of noise and a tracked value on the way to a loss."""
+    for call, given in scaled_noise(facts):
+        factor = computed(facts, given, KEEPING - PARTS)
+        made = facts.maker.get(factor)
+        is_exponential = made is not None and made.function == "exp"
+        log = made.inputs[0] if made is not None and is_exponential else factor
+        yield Scaled(call, made if is_exponential else None, log)
+
+
+def scaled_noise(facts: Facts) -> Iterator[tuple[Call, int]]:
+    """Yield the calls that multiply noise on the way to a loss, each with the factor."""
     drawn = _Noise(facts)
     for call in facts.ordinary_calls if drawn.memory else ():
         if plain_name(call.function) not in PRODUCTS or len(call.inputs) != 2:
@@ -71,11 +81,7 @@ def _scaled(facts: Facts) -> Iterator[Scaled]:
         noise = [i for i in call.inputs if drawn.holds(i)]
         if len(noise) != 1 or facts.in_losses.isdisjoint(call.outputs):
             continue
-        factor = computed(facts, next(i for i in call.inputs if i not in noise), KEEPING - _PARTS)
-        made = facts.maker.get(factor)
-        is_exponential = made is not None and made.function == "exp"
-        log = made.inputs[0] if made is not None and is_exponential else factor
-        yield Scaled(call, made if is_exponential else None, log)
+        yield call, next(i for i in call.inputs if i not in noise)
 
 
 class _Noise:
