@@ -19,7 +19,7 @@ from typing import TypeVar
 
 Case = TypeVar("Case")
 SEED = 2026
-ROW = 12  # cases of one test that are run
+ROW = 9  # cases of one test that are run
 
 
 class Asked:

@@ -1722,7 +1722,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.INFERENCE_TENSOR, "made_under"): Answer(
         verdict="{name:begin} was made in inference_mode, by {head} (line {line}); {code} needs an ordinary tensor.",
         why="inference tensors have no version counter, so autograd can neither save nor change them, whatever their requires_grad is.",
-        mend="{anew} in place of {head}: torch.no_grad() makes ordinary tensors.",
+        mend="{anew} in place of {head} makes ordinary tensors{copied}.",
     ),
     (Cause.INFERENCE_TENSOR, "raised"): Answer(
         verdict="{name:begin} was made in inference_mode; {code} needs an ordinary tensor.",
@@ -2917,6 +2917,7 @@ IN_RAISED = {
     "no_start": "Nothing can train: {root} has no grad_fn.",
     "no_start_frozen": "Nothing can train: {root} has no grad_fn, and {n:the only parameter is|all # parameters are} frozen.",
     "untracked_checkpoint": "no tensor input asks for gradient, so reentrant checkpoint ran without recording.",
+    "copied_outside": "; or {it}.clone() outside of inference_mode",
     "off_once_more": "; {code} (line {line}) switches it off once more",
     "cut_there": "{names:few} {names:requires|require} grad, and the path was cut there: {reasons:few}.",
     "frozen_besides": "Frozen besides: {names:few}.",

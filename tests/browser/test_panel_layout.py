@@ -18,7 +18,7 @@ from sampling import Asked, sampled
 
 from course import books
 
-CHOSEN = sampled([book.name for book in books.notebooks()], 2)
+CHOSEN = sampled([book.name for book in books.notebooks()], 1)
 # states of a panel that are gone through, and those at another width than WIDTH
 MOST, MOST_THERE = (512, 512) if Asked.everything else (40, 6)
 # of a notebook, where not everything is gone through: to draw their states takes longest

@@ -14,7 +14,7 @@ from svg_text import Picture
 
 import gradviz as gv
 from gradviz.picture import render
-from gradviz.picture.outline.fit import INPUTS, Fitting, Plan
+from gradviz.picture.outline.fit import INPUTS, SEVERAL, Fitting, Plan
 from gradviz.picture.outline.fold import fold_one
 from gradviz.picture.outline.loops import FLOOR, LONGEST, Loops, Profile
 from gradviz.picture.outline.norms import figure
@@ -246,7 +246,7 @@ def test_a_loop_of_hundreds_of_cards_is_looked_at_a_few_times(
 from torch.distributions import Categorical
 policy = torch.nn.Linear(3, 2)
 optimizer = torch.optim.SGD(policy.parameters(), 0.01)
-for episode in range(30):
+for episode in range(14):
     moves = []
     for move in range(3 + episode * 7 % 11):
         chances = policy(torch.rand(3)).softmax(0)
@@ -265,8 +265,8 @@ for episode in range(30):
         Fitting, "cards", lambda self, plan: [looked.append(len(plan.units)), cards(self, plan)][1]
     )
     fitting.fitted()
-    assert max(looked) > 150
-    assert len({n for n in looked if n > 150}) < 40
+    assert max(looked) > SEVERAL + 20
+    assert len({n for n in looked if n > SEVERAL + 20}) < 30
 
 
 def test_one_module_again_and_again_is_looked_at_once_for_each_step_that_it_may_be(

@@ -1337,6 +1337,7 @@ w = torch.ones(2, requires_grad=True)
 (w * x).sum().backward()
 """,
     ("with torch.no_grad(): in place of", "torch.inference_mode()", "torch.no_grad()"),
+    ("x.clone() outside", "w = torch", "x = x.clone()\nw = torch"),
 )
 fix_of_error(
     "inference_tensor/raised",
@@ -7401,6 +7402,7 @@ NOT_TRIED = {
     "vanishing/uses": "advice about a design",
     "fused_step/saved_before": "takes a fused optimizer",
     "healthy/fine_unseen": "asks for a recording, tried in test_why_magic",
+    "not_in_loss/made_too_late": "of a bare question: tried in test_silent_classes",
     "batch_norm_moves/moved": "tried as batch_norm_moves/moved_in_train_mode",
 }
 

@@ -13,7 +13,7 @@ from gradviz.names.frames import frames
 from gradviz.names.statements import source_of
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import Code
+from gradviz.words.speech import Code, say
 
 _SWITCH = re.compile(r"inference_mode(\([^()]*\))?")
 
@@ -29,6 +29,8 @@ def made_in_inference(failure: Failure) -> Explanation | None:
     if head is None or _SWITCH.search(head.code or "") is None:
         return None
     maker = failure.facts.maker.get(tensor.id)
+    it = failure.in_code(tensor)  # of a parameter, a copy would be another one
+    copied = say("raised.copied_outside", it=Code(it)) if maker is not None else ""
     made = [maker] if maker is not None else [*map(call_at, _layer_made(failure, tensor, met))]
     return failure.answer(
         Cause.INFERENCE_TENSOR,
@@ -39,6 +41,7 @@ def made_in_inference(failure: Failure) -> Explanation | None:
         code=failure.code(failure.call),
         head=Code(head.code or ""),
         line=head.line,
+        copied=copied,
         anew=Code(_SWITCH.sub("no_grad()", head.code or "")),
     )
 
