@@ -18,7 +18,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MAGICS = ("run_cell_magic", "run_line_magic")  # what IPython makes of ``%%time``, code and all
 # What a function is decorated with that is called by its name all the same; any other decorator
 # may hand it to somebody who calls it, as ``@app.command()`` does.
-STILL_NAMED = frozenset(
+_STILL_NAMED = frozenset(
     """abstractmethod autocast cache cached_property classmethod compile contextmanager custom_bwd
     custom_fwd enable_grad inference_mode lru_cache no_grad overload override property setter
     staticmethod wraps""".split()
@@ -98,18 +98,23 @@ def _left_waiting(running: list[Scope], waiting: list[Scope]) -> list[Scope]:
 def _is_called(scope: Scope, mentioned: set[str]) -> bool:
     """Say whether a function may be called where these names stand: a base class, a decorator, and
     Python, call what nobody names."""
-    if scope.function.name in mentioned or _is_handed_on(scope.function):
+    if scope.function.name in mentioned or is_handed_on(scope.function):
         return True
     owner = scope.owner
-    if owner is None or (owner.name not in mentioned and not _is_handed_on(owner)):
+    if owner is None or (owner.name not in mentioned and not is_handed_on(owner)):
         return False
     is_made_by_others = owner.bases or owner.keywords or owner.decorator_list
     return bool(is_made_by_others) or scope.function.name.startswith("__")
 
 
-def _is_handed_on(definition: Any) -> bool:
+def names_mentioned(files: Iterable[File]) -> set[str]:
+    """Return the names that stand anywhere in some files, apart from what they define."""
+    return {name for file in files for scope in _scopes(file) for name in scope.mentions}
+
+
+def is_handed_on(definition: Any) -> bool:
     """Say whether a decorator may hand a function or a class to somebody who calls it."""
-    return any(last_name(mark) not in STILL_NAMED for mark in definition.decorator_list)
+    return any(last_name(mark) not in _STILL_NAMED for mark in definition.decorator_list)
 
 
 @lru_cache(maxsize=64)

@@ -102,7 +102,8 @@ class Statements:
     def sets(self, attribute: str) -> list[tuple[Source, Any]]:
         """Return where an attribute of this name is assigned, each with the statement's node."""
         return [
-            (source_of(file, node), node) for file, node in self._assigned[1].get(attribute, ())
+            (source_of(file, node), node)
+            for file, node in self._attributes_assigned.get(attribute, ())
         ]
 
     def writes_key(self, key: str) -> list[Source]:
@@ -112,19 +113,27 @@ class Statements:
 
     def binds(self, name: str) -> list[tuple[Source, Any]]:
         """Return where a variable of this name is assigned, each with the statement's node."""
-        return [(source_of(file, node), node) for file, node in self._assigned[0].get(name, ())]
+        return [
+            (source_of(file, node), node) for file, node in self._variables_assigned.get(name, ())
+        ]
 
     @cached_property
-    def _assigned(self) -> tuple[Assigned, Assigned]:
-        """The assignments of each variable, and of attributes of each name, in order."""
-        variables: Assigned = {}
-        attributes: Assigned = {}
+    def _variables_assigned(self) -> Assigned:
+        """The assignments of variables, by their names, in order."""
+        found: Assigned = {}
         for file, node in self.nodes(ast.Assign):
             for name in {t.id for t in _bound_by(node) if isinstance(t, ast.Name)}:
-                variables.setdefault(name, []).append((file, node))
+                found.setdefault(name, []).append((file, node))
+        return found
+
+    @cached_property
+    def _attributes_assigned(self) -> Assigned:
+        """The assignments of attributes, by their names, in order."""
+        found: Assigned = {}
+        for file, node in self.nodes(ast.Assign):
             for name in {t.attr for t in node.targets if isinstance(t, ast.Attribute)}:
-                attributes.setdefault(name, []).append((file, node))
-        return variables, attributes
+                found.setdefault(name, []).append((file, node))
+        return found
 
     def mentions(self, name: str) -> list[tuple[Source, ast.stmt]]:
         """Return the statements in which a variable of this name stands, each with its node."""

@@ -254,8 +254,8 @@ class Recorded:
         """Return the ids of the objects that an optimizer held at a learning rate of 0 when it last
         stepped here, and none after it at another."""
         modules, still = self._recorder.modules, set[int]()
-        for known, held in zip(list(modules.stepped), self.held_at_steps(), strict=True):
-            still = (still - held) | self._ids_of(modules.at_rate_zero[known])
+        for known, held in list(modules.stepped.items()):
+            still = (still - self._ids_of(held)) | self._ids_of(modules.at_rate_zero[known])
         return still
 
     def once_stepped_at_zero(self) -> set[int]:

@@ -438,7 +438,7 @@ def eighteenth_meant_so() -> str:
     return (
         f"Collected by a third person: {issues} of GitHub issues look odd and are meant so; the rest are others' questions and plain trainings of public code. Run once, at the same commit. "
         + _false_alarms("real_blind18/healthy")
-        + " To f078 nothing was answered within 400 seconds, most of which its picture took; it has one now, and was not asked again."
+        + " To f078 nothing was answered within 400 seconds; its picture alone was not done after two minutes. That is mended, and it was not asked again."
     )
 
 

@@ -114,7 +114,7 @@ def _is_looked_up(facts: Facts, state: int) -> bool:
     """Say whether a state was taken out of a leaf that learns, or is one."""
     call, tensor = facts.maker.get(state), facts.graph.tensor
     if call is not None and plain_name(call.function) not in _LOOKS_UP:
-        return facts.graph.tensor[state].is_leaf is True and tensor[state].requires_grad is True
+        return tensor[state].is_leaf is True and tensor[state].requires_grad is True
     tracked = [i for i in (call.inputs if call else (state,)) if tensor[i].requires_grad]
     return len(tracked) == 1 and tensor[computed(facts, tracked[0])].is_leaf is True
 

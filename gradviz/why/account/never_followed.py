@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradviz.graph.records import Call, Module, Source
 from gradviz.graph.training import Did
 from gradviz.names.bindings import default_of, parameters_of
-from gradviz.names.idle import STILL_NAMED
-from gradviz.names.position import callee_of, cells, is_cell, last_name
+from gradviz.names.idle import is_handed_on, names_mentioned
+from gradviz.names.position import callee_of, cells, is_cell
 from gradviz.names.statements import Statements, source_of
 from gradviz.why.account.called_functions import METHODS
 from gradviz.why.account.remark import Remark, Weight
@@ -160,8 +160,7 @@ def _uncalled(statements: Statements) -> Iterator[Uncalled]:
     """Yield the functions of the program's whose name stands nowhere else in its text."""
     in_notebook = any(is_cell(file.filename) for file in statements.files)
     files = {id(f): f for f in (*statements.files, *(cells() if in_notebook else ()))}
-    trees = [file.tree for file in files.values() if file.tree is not None]
-    used = {name for tree in trees for node in ast.walk(tree) for name in _names(node)}
+    used = names_mentioned(files.values())
     for file in statements.files:
         for node in ast.walk(file.tree) if file.tree is not None else ():
             if isinstance(node, ast.FunctionDef) and not _is_called(node, used):
@@ -173,19 +172,7 @@ def _uncalled(statements: Statements) -> Iterator[Uncalled]:
 def _is_called(function: ast.FunctionDef, used: Set[str]) -> bool:
     """Say whether a function may be called: its name stands elsewhere, or python or a decorator
     calls it."""
-    by_python = function.name.startswith("__")
-    known = all(last_name(d) in STILL_NAMED for d in function.decorator_list)
-    return function.name in used or by_python or not known
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node reads: a variable, an attribute, and what may be one of."""
-    if isinstance(node, ast.Attribute):
-        yield node.attr
-    elif isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
+    return function.name in used or function.name.startswith("__") or is_handed_on(function)
 
 
 def _follows(function: ast.FunctionDef) -> bool:

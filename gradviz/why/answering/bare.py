@@ -39,7 +39,6 @@ from gradviz.why.code.reading import (
 )
 from gradviz.why.code.shown import has_to_be_there, is_compared, is_shown
 from gradviz.why.code.unguarded import unguarded
-from gradviz.why.evidence.asked_too_late import asked_too_late
 from gradviz.why.evidence.messages import (
     cause_of,
     has_wrong_gradients,
@@ -71,6 +70,7 @@ from gradviz.why.question.subjects import (
     state_of,
 )
 from gradviz.why.rules.errors.failure import call_at
+from gradviz.why.rules.gradients.asked_too_late import asked_too_late
 from gradviz.why.rules.gradients.cut import cut
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Stage, always
