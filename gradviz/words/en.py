@@ -2621,6 +2621,56 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="such a state tells its parameters by their order, group by group: it fits an optimizer that was given as many.",
         mend="leave {code} out: the optimizer begins anew. If it is to go on as it was saved: give it the parameters that it had then, in that order.",
     ),
+    (Cause.MISUSED, "state_of_other_shapes"): Answer(
+        verdict="{optimizer} has, for a parameter of shape {shape}, a state of shape {kept}: that of another model.",
+        why="such a state tells its parameters by their order alone; their shapes are compared with it in the step only.",
+        mend="leave {load} out: the optimizer begins anew.",
+    ),
+    (Cause.MISUSED, "closure_without_loss"): Answer(
+        verdict="{closure} computes the loss for a step of LBFGS, and does not return it.",
+        why="LBFGS takes the number that the function returns, and got None.",
+        mend="return {loss} as its last line.",
+    ),
+    (Cause.MISUSED, "schedule_over"): Answer(
+        verdict="{schedule} was made for {total} steps, and was to make one more.",
+        why="it knows from the start how the rate goes over all of them, and ends there.",
+        mend="give it as many as there are calls of {schedule}.step(): total_steps, or epochs and steps_per_epoch=len(loader).",
+    ),
+    (Cause.MISUSED, "nothing_watched"): Answer(
+        verdict="{schedule} lowers the rate when a number stops falling, and was given none.",
+        why="ReduceLROnPlateau compares what step() is given with the best so far.",
+        mend="{schedule}.step(…) with the number that it is to watch, as the loss of the validation.",
+    ),
+    (Cause.MISUSED, "prefixed"): Answer(
+        verdict="All names in {state} begin with {prefix}, and those of the model do not.",
+        why="the state was saved from a model that held this one under that name (DataParallel: module).",
+        mend="{anew} in the place of {call}.",
+    ),
+    (Cause.MISUSED, "without_prefix"): Answer(
+        verdict="All names of the model begin with {prefix}, and those in {state} do not.",
+        why="the state was saved from what this model holds under that name.",
+        mend="{anew} in the place of {call}.",
+    ),
+    (Cause.MISUSED, "one_column_more"): Answer(
+        verdict="{target:begin} has the shape {target_shape}, and the scores {shape}: a dimension of size 1 is on one side only.",
+        why="each number of one is compared with the number in the same place of the other.",
+        mend="{anew} in the place of {target} in {code}.",
+    ),
+    (Cause.MISUSED, "classes_in_a_column"): Answer(
+        verdict="{target:begin} has the shape {shape}, where the loss takes classes without a dimension of their own.",
+        why="the dimension of the classes stands in the scores; in the target each class is the place of its score.",
+        mend="{anew} in the place of {target} in {code}.",
+    ),
+    (Cause.MISUSED, "whole_probabilities"): Answer(
+        verdict="{target:begin} has a number for each class ({shape}), which the loss takes for probabilities, and is {dtype}.",
+        why="probabilities are not whole numbers.",
+        mend="{anew} in the place of {target} in {code}; or hand in the place of each class, without one_hot.",
+    ),
+    (Cause.MISUSED, "tensor_of_rows"): Answer(
+        verdict="{call} takes numbers, and {given} holds tensors of several.",
+        why="a tensor that is made from numbers has no history, either: no gradient would go back to {given}.",
+        mend="{anew} in the place of {call}: one tensor, and the history stays.",
+    ),
     (Cause.MISUSED, "closure"): Answer(
         verdict="This optimizer computes the loss several times in one step, so step() has to be given a function that does.",
         why="LBFGS searches along a line, and needs the loss and its gradient anew at each point.",
@@ -2762,6 +2812,31 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="requires_grad_() was called in a function that torch.func transforms.",
         why="what the function is differentiated by are its arguments (argnums), whatever they require.",
         mend="leave that line out, without requires_grad_(); hand the tensor in as an argument, if its gradient is wanted.",
+    ),
+    (Cause.IN_TRANSFORM, "decided"): Answer(
+        verdict="{code:begin} chooses by the value of a tensor, in a function that vmap runs for all samples at once.",
+        why="the samples have different values, and the function runs once: it can go one way only.",
+        mend="torch.where(condition, one, other) in the place of the choice: both are computed, and each sample takes its own.",
+    ),
+    (Cause.IN_TRANSFORM, "read"): Answer(
+        verdict="{code:begin} asks a tensor for its number, in a function that vmap runs for all samples at once.",
+        why="the tensor stands for as many numbers as there are samples.",
+        mend="leave the number out and go on with the tensor; what is to be seen of it, let the function return.",
+    ),
+    (Cause.IN_TRANSFORM, "random"): Answer(
+        verdict="Random numbers, as of dropout, are drawn in a function that vmap runs for all samples at once.",
+        why="{call} does not say whether each sample is to have its own.",
+        mend="{anew} in the place of {call}: each has its own; randomness='same': all have the same.",
+    ),
+    (Cause.IN_TRANSFORM, "running_statistics"): Answer(
+        verdict="A batch norm that trains writes its running statistics, in a function that torch.func transforms.",
+        why="there is one running_mean for all: the samples of vmap would each write their own, and grad lets nothing be written that stands outside of the function.",
+        mend="eval() on the model before that, where its running statistics are to hold; or a norm of each sample (nn.GroupNorm) in its place.",
+    ),
+    (Cause.IN_TRANSFORM, "more_returned"): Answer(
+        verdict="The function that is differentiated has to return its loss alone, and returned a tuple.",
+        why="what else it returns is handed on where {call} is told so.",
+        mend="{anew} in the place of {call}, and the function returns (loss, rest): the result is {result} then.",
     ),
     (Cause.NOT_SCALAR, "transformed"): Answer(
         verdict="The function that is differentiated has to return one number, and returned more.",

@@ -19,7 +19,7 @@ from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
-from gradviz.why.rules.errors import refused_values
+from gradviz.why.rules.errors import in_transforms, refused_loads, refused_targets, refused_values
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
 
@@ -423,7 +423,35 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "state_of_others",
     ),
+    Misuse(
+        r"size of tensor a \(\d+\) must match the size of tensor b",
+        MISUSED,
+        "state_of_other_shapes",
+        refused_loads.state_of_other_shapes,
+    ),
+    Misuse(
+        r"float\(\) argument must be .{1,40} not 'NoneType'",
+        MISUSED,
+        "closure_without_loss",
+        refused_loads.closure_without_loss,
+    ),
+    Misuse(
+        r"Tried to step \d+ times\. The specified number of total steps is (?P<total>\d+)",
+        MISUSED,
+        "schedule_over",
+        refused_loads.schedule_that_is_over,
+    ),
+    Misuse(
+        r"ReduceLROnPlateau\.step\(\) missing 1 required positional argument: 'metrics'",
+        MISUSED,
+        "nothing_watched",
+        refused_loads.stepped,
+    ),
     # modules
+    Misuse(r"Error\(s\) in loading state_dict", MISUSED, "prefixed", refused_loads.prefixed),
+    Misuse(
+        r"Error\(s\) in loading state_dict", MISUSED, "without_prefix", refused_loads.without_prefix
+    ),
     Misuse(
         r"cannot assign \w+ before Module\.__init__\(\) call"
         r"|object has no attribute '_(?:parameters|modules|buffers)'",
@@ -500,6 +528,33 @@ MISUSES: tuple[Misuse, ...] = (
         Cause.NOT_SCALAR,
         "transformed",
     ),
+    Misuse(
+        r"vmap: It looks like you're", Cause.IN_TRANSFORM, "decided", in_transforms.decided_by_value
+    ),
+    Misuse(r"vmap: It looks like you're", Cause.IN_TRANSFORM, "read"),
+    Misuse(
+        r"vmap: called random operation while in randomness error mode",
+        Cause.IN_TRANSFORM,
+        "random",
+        in_transforms.with_randomness,
+    ),
+    Misuse(
+        r"Batch norm got a batched tensor as input while the running_mean or running_var",
+        Cause.IN_TRANSFORM,
+        "running_statistics",
+    ),
+    Misuse(
+        r"attempted to call in-place operation .{1,60} that would mutate a captured Tensor",
+        Cause.IN_TRANSFORM,
+        "running_statistics",
+        in_transforms.of_a_batch_norm,
+    ),
+    Misuse(
+        r"Expected f\(\*args\) to return a [tT]ensor, got <class 'tuple'>",
+        Cause.IN_TRANSFORM,
+        "more_returned",
+        in_transforms.with_rest,
+    ),
     # backward, .grad and .grad_fn
     Misuse(
         r"'NoneType' object has no attribute",
@@ -570,6 +625,30 @@ MISUSES: tuple[Misuse, ...] = (
     ),
     Misuse(
         r"Target \d+ is out of bounds", MISUSED, "too_many_classes", refused_values.too_many_classes
+    ),
+    Misuse(
+        r"[uU]sing a target size|Target size \(.{1,60}\) must be the same as input size",
+        MISUSED,
+        "one_column_more",
+        refused_targets.one_column_more,
+    ),
+    Misuse(
+        r"multi-target not supported|only batches of spatial targets supported",
+        MISUSED,
+        "classes_in_a_column",
+        refused_targets.classes_in_a_column,
+    ),
+    Misuse(
+        r"Expected floating point type for target with class probabilities, got (?P<dtype>\w+)",
+        MISUSED,
+        "whole_probabilities",
+        refused_targets.whole_probabilities,
+    ),
+    Misuse(
+        r"only one element tensors can be converted to Python scalars",
+        MISUSED,
+        "tensor_of_rows",
+        refused_targets.tensor_of_rows,
     ),
     Misuse(
         r"all elements of input should be between 0 and 1",

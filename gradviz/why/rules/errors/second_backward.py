@@ -623,8 +623,9 @@ def stepped_already(failure: Failure, two: TwoBackwards) -> Explanation | None:
         two = every
     others = {"already": two.leaves(two.already), "own": two.leaves(two.own - two.already)}
     if two.behind <= two.already:
-        reader = reader_of(failure, two.shared, two.first, failure.call)
-        reader = reader or reader_of(failure, two.shared, None, failure.call)
+        second = failure.call
+        reader = reader_of(failure, two.shared, two.first, second, into=second)
+        reader = reader or reader_of(failure, two.shared, None, second, into=second)
         if reader is None:
             return None
         return two.answer(

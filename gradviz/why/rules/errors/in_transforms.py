@@ -1,0 +1,72 @@
+"""Functions that torch.func transforms: what the failing line does that a transform cannot follow,
+and what the transform is to be told."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from gradviz.names.position import callee_of
+from gradviz.names.statements import source_of
+from gradviz.why.question.failed_line import FailedLine
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import Code
+
+Fields = Mapping[str, Any] | None
+
+_BATCH_NORMS = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
+# what goes one way or another by a value
+_CHOICES = (ast.If, ast.While, ast.IfExp, ast.Assert)
+# what a transform gives beside its gradients, where the function returns more than the loss
+_WITH_REST = {"grad": "(gradients, rest)", "grad_and_value": "(gradients, (loss, rest))"}
+
+
+def decided_by_value(line: FailedLine, failure: Failure) -> Fields:
+    """Return nothing more, where what raised is a condition; None where it is none."""
+    node: Any = next(iter(line.parts), None)
+    if isinstance(node, _CHOICES):
+        return {}
+    while isinstance(node, ast.expr):
+        above = getattr(node, "parent", None)
+        if getattr(above, "test", None) is node:
+            return {}
+        node = above
+    return None
+
+
+def of_a_batch_norm(line: FailedLine, failure: Failure) -> Fields:
+    """Return nothing more, where a batch norm counts its batches; None where something else
+    writes."""
+    return {} if any(line.raised_by(norm, "forward") for norm in _BATCH_NORMS) else None
+
+
+def with_randomness(line: FailedLine, failure: Failure) -> Fields:
+    """Return the program's one call of vmap, and the same one with randomness allowed."""
+    return _with_word(failure, ("vmap",), "randomness='different'")
+
+
+def with_rest(line: FailedLine, failure: Failure) -> Fields:
+    """Return the program's one transform that differentiates, and the same one that hands on what
+    the function returns beside its loss."""
+    told = _with_word(failure, tuple(_WITH_REST), "has_aux=True")
+    return told and {**told, "result": Code(_WITH_REST[told["name"]])}
+
+
+def _with_word(failure: Failure, names: tuple[str, ...], word: str) -> dict[str, Any] | None:
+    """Return the one call of a function with one of some names, where it stands, and the same call
+    with one more argument; None where there are several or none."""
+    nodes = [] if failure.statements is None else failure.statements.nodes(ast.Call)
+    calls = [(file, node) for file, node in nodes if callee_of(node.func) in names]
+    if len(calls) != 1 or any(k.arg == word.split("=")[0] for k in calls[0][1].keywords):
+        return None
+    file, call = calls[0]
+    code = ast.unparse(call)
+    return {
+        "name": callee_of(call.func),
+        "call": Code(code),
+        "anew": Code(f"{code[:-1]}, {word})"),
+        "at": source_of(file, call),
+    }

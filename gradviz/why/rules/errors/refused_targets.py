@@ -1,0 +1,105 @@
+"""Targets that a loss refuses for their shape or dtype: what the failing line gave it, and what to
+write there. Reads values that variables hold, runs none of the program's code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from gradviz.names.position import callee_of
+from gradviz.why.question.failed_line import FailedLine
+from gradviz.why.rules.errors.failure import Failure
+from gradviz.words.speech import Code
+
+Fields = Mapping[str, Any] | None
+
+_TWO_SIZES = re.compile(r"[tT]arget size \(torch\.Size\(\[([\d, ]*)\]\)\).*?\[([\d, ]*)\]")
+_MAKERS = ("tensor", "as_tensor", "FloatTensor")
+
+
+def one_column_more(line: FailedLine, failure: Failure) -> Fields:
+    """Return a target that has all its numbers, in another shape: a dimension of size 1 is there on
+    one side only."""
+    found = _TWO_SIZES.search(failure.text)
+    sizes = found.groups() if found else ("", "")
+    target_shape, shape = ([int(n) for n in re.findall(r"\d+", size)] for size in sizes)
+    if not shape or [n for n in target_shape if n != 1] != [n for n in shape if n != 1]:
+        return None
+    for _, target in _scores_and_targets(line):
+        word = ast.unparse(target)
+        return {
+            "target": Code(word),
+            "target_shape": target_shape,
+            "shape": shape,
+            "anew": Code(f"{word}.{_reshaped(target_shape, shape)}"),
+        }
+    return None
+
+
+def _reshaped(given: list[int], wanted: list[int]) -> str:
+    """Return the call that gives a tensor of one shape another one."""
+    if wanted == [*given, 1]:
+        return "unsqueeze(-1)"
+    if given == [*wanted, 1]:
+        return "squeeze(-1)"
+    return f"reshape({', '.join(map(str, wanted))})"
+
+
+def classes_in_a_column(line: FailedLine, failure: Failure) -> Fields:
+    """Return the classes that stand in a dimension of size 1; None where each sample has several,
+    or that is not known."""
+    for _, target in _scores_and_targets(line):
+        given = _shape_of(line, failure, target)
+        if given is not None and len(given) > 1 and given[1] == 1:
+            word = ast.unparse(target)
+            return {"target": Code(word), "shape": given, "anew": Code(f"{word}.squeeze(1)")}
+    return None
+
+
+def whole_probabilities(line: FailedLine, failure: Failure) -> Fields:
+    """Return a target that has a number for each class and sample, as whole numbers; None where it
+    has one dimension, and so may be classes."""
+    for _, target in _scores_and_targets(line):
+        given = _shape_of(line, failure, target)
+        if given is not None and len(given) > 1:
+            word = ast.unparse(target)
+            return {"target": Code(word), "shape": given, "anew": Code(f"{word}.float()")}
+    return None
+
+
+def tensor_of_rows(line: FailedLine, failure: Failure) -> Fields:
+    """Return the list of tensors of one shape that was to become a tensor by their numbers."""
+    for call in line.nodes(ast.Call):
+        given = line.value(call.args[0]) if call.args else None
+        if callee_of(call.func) not in _MAKERS or not isinstance(given, (list, tuple)):
+            continue
+        shapes = {part.shape if isinstance(part, torch.Tensor) else None for part in given}
+        if len(shapes) == 1 and None not in shapes:
+            word = ast.unparse(call.args[0])
+            call_code = Code(ast.unparse(call))
+            return {"given": Code(word), "call": call_code, "anew": Code(f"torch.stack({word})")}
+    return None
+
+
+def _scores_and_targets(line: FailedLine) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the first two arguments of each call in the failing line, the one that raised first."""
+    for call in line.nodes(ast.Call):
+        if len(call.args) >= 2 and not any(isinstance(a, ast.Starred) for a in call.args[:2]):
+            yield call.args[0], call.args[1]
+
+
+def _shape_of(line: FailedLine, failure: Failure, target: ast.expr) -> list[int] | None:
+    """Return the shape of the target: of the variable, or of what the index of one gave."""
+    value = line.value(target)
+    if isinstance(value, torch.Tensor):
+        return list(value.shape)
+    code = ast.unparse(target)
+    tensors = failure.graph.tensor
+    made = (c for c in reversed(failure.graph.calls) if c.source and c.source.code == code)
+    shapes = (tensors[call.outputs[0]].shape for call in made if call.outputs)
+    shape = next(shapes, None)
+    return None if shape is None else list(shape)
