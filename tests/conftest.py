@@ -62,7 +62,7 @@ collect_ignore_glob = [
     "why/real_blind17/healthy/*.py",
     "why/real_blind18/*.py",
     "why/real_blind18/healthy/*.py",
-    "why/real_blind19/a/*.py",
+    "why/real_blind19/*.py",
     "why/real_blind19/healthy/*.py",
     "why/real_learn6/*.py",
     "why/real_learn6/healthy/*.py",

@@ -415,6 +415,21 @@ def learnt_from_meant_so() -> str:
     return "Asked after the third round. " + _false_alarms("real_learn6/healthy") + " None since."
 
 
+def nineteenth() -> str:
+    """Say how the nineteenth set was collected, run and judged."""
+    asked = questions("real_blind19")
+    issues, pulls = (_asked_at(place, asked) for place in ("GitHub issue", "GitHub pull"))
+    raising = sum(question.kind == "raises" for question in asked)
+    bare, named = (_placed("real_blind19", how) for how in HOW)
+    causes, named_causes = (_with_cause("real_blind19", how) for how in HOW)
+    return (
+        "Half of a set: its second half was never collected. Run once, at commit 3d83314b, after the rules that the eighteenth led to. Collected as that one: "
+        f"{issues} GitHub issues, {pulls} pull requests, {len(asked) - issues - pulls} of forums; {raising} of {len(asked)} raise. "
+        "Judged by a reader who had read no rule and tried the fixes. "
+        f"**The true cause at its place have {causes} of {len(asked)}, bare, and {named_causes}, named**: the right ones, and {len(bare)} vague ones, bare ({_listed(bare)}), and {len(named)}, named. From now on this set is used up."
+    )
+
+
 def eighteenth() -> str:
     """Say how the eighteenth set was collected, run and judged."""
     asked = questions("real_blind18")
@@ -985,6 +1000,7 @@ def page() -> str:
     raw = ", ".join(f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in ASKED)
     return HEAD.format(raw=raw) + "\n".join(
         [
+            *_part("real_blind19", "Half of a nineteenth set, as it fell", nineteenth()),
             *_part("real_blind18", "The eighteenth set, as it fell", eighteenth()),
             *_part(
                 "real_blind18/healthy",
