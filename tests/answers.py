@@ -48,6 +48,8 @@ MENDS = {
     "begin anew": r"the optimizer begins anew",
     "bfloat16": r"bfloat16",
     "no backward": r"does not belong there",
+    "batch first": r"^batch_first=True",
+    "drop the last batch": r"^drop_last=True",
     "number left out": r"^leave the number out",
     "number for a schedule": r"with the number that it is to watch",
     "return what was computed": r"^return .{1,40} as its last line",

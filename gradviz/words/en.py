@@ -1864,6 +1864,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="its forward returns an input itself, so the result counts as a view of {input}, and its backward would be lost with that write.",
         mend="{anew} A forward that writes into its input in place marks it: ctx.mark_dirty(…).",
     ),
+    (Cause.VIEW_IN_PLACE, "of_hook"): Answer(
+        verdict="{code:begin} writes in place into what the backward hook of a module handed on.",
+        why="register_full_backward_hook puts a Function of torch's before and behind the module: what that gives counts as a view of {input}, and its backward would be lost with the write.",
+        mend="{anew} So for each write into what goes into a module with such a hook, or comes out of it.",
+    ),
     (Cause.NON_LEAF_IN_OPTIMIZER, "raised"): Answer(
         verdict="An optimizer was given a result instead of a leaf.",
         why="a result (of .to(), * 0.01, .double()) gets no .grad, so no step could move it.",
@@ -2029,6 +2034,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
         why="the gradient of a tensor has that tensor's shape, whatever shape the output has.",
         mend="give {value} the shape {expected}: zeros where {argument} has no effect, a sum over what was broadcast; or hand in {argument} of shape {got}.",
+    ),
+    (Cause.CUSTOM_BACKWARD, "transposed"): Answer(
+        verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
+        why="the gradient of a tensor has that tensor's shape: the two dimensions stand the other way round here.",
+        mend="{value}.t() in the place of {value} in what it returns.",
     ),
     (Cause.CUSTOM_BACKWARD, "summed_over_other"): Answer(
         verdict="{name}.backward() returned {value} of shape {got} for {argument}, which has the shape {expected}.",
@@ -2720,6 +2730,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{layer} was made for {wanted} inputs, and it is given {got} here.",
         why="the number of inputs follows from what comes before it: size of the data, layers, flatten.",
         mend="{anew} for {layer}, where it is made.",
+    ),
+    (Cause.MISUSED, "batch_not_first"): Answer(
+        verdict="{layer} takes the batch for the second dimension, and {given} has it as the first.",
+        why="without batch_first=True the first dimension is the time; the state {state} has {got} samples.",
+        mend="batch_first=True for {layer}, where it is made.",
+    ),
+    (Cause.MISUSED, "state_of_other_batch"): Answer(
+        verdict="{state:begin} is the state of a batch of {got} samples, and this batch has {wanted}.",
+        why="a recurrent layer goes on with one state for each sample; the last batch of a loader may be smaller.",
+        mend="drop_last=True for the DataLoader; or None in the place of {state} where the batch has another size.",
     ),
     (Cause.MISUSED, "classes_from_one"): Answer(
         verdict="{target:begin} goes up to {highest}, and {scores} has {classes} classes, which are counted from 0.",

@@ -80,9 +80,11 @@ def _of_another_shape(
             expected=told[3],
             **summed,
         )
+    is_joined = _is_joined(written, value, told[2], told[3])
+    is_turned = _is_turned(value, told[2], told[3])
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
-        "joined" if _is_joined(written, value, told[2], told[3]) else "shape_of",
+        "joined" if is_joined else "transposed" if is_turned else "shape_of",
         calls=[*map(call_at, written.begins(value) or written.ends), applied],
         also_at=map(call_at, written.ends),
         nodes=nodes,
@@ -92,6 +94,13 @@ def _of_another_shape(
         got=told[2],
         expected=told[3],
     )
+
+
+def _is_turned(value: str, got: str, expected: str) -> bool:
+    """Say whether a gradient with a name has the two sizes that are expected, the other way
+    round."""
+    sizes, wanted = (re.findall(r"\d+", shape) for shape in (got, expected))
+    return value.isidentifier() and len(sizes) == 2 and sizes[::-1] == wanted
 
 
 def _shape_given(failure: Failure, applied: Call) -> tuple[int, ...]:

@@ -620,6 +620,13 @@ MISUSES: tuple[Misuse, ...] = (
         "layer_of_other_size",
         refused_values.layer_of_other_size,
     ),
+    Misuse(r"Expected hidden\S* size", MISUSED, "batch_not_first", refused_values.batch_not_first),
+    Misuse(
+        r"Expected hidden\S* size",
+        MISUSED,
+        "state_of_other_batch",
+        refused_values.state_of_other_batch,
+    ),
     Misuse(
         r"Target \d+ is out of bounds", MISUSED, "classes_from_one", refused_values.classes_from_one
     ),

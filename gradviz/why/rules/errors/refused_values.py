@@ -21,6 +21,7 @@ from gradviz.words.speech import Code
 Fields = Mapping[str, Any] | None
 
 _SIZES = re.compile(r"\(\d+x(\d+) and (\d+)x\d+\)")
+_STATE = re.compile(r"Expected hidden\S* size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
 _CLASS = re.compile(r"Target (\d+) is out of bounds")
 _PARAMETER = re.compile(r"Expected parameter (\w+) .*?of distribution (\w+)\(", re.DOTALL)
 _BETWEEN = re.compile(r"constraint (?:Interval|Simplex)")
@@ -94,6 +95,43 @@ def _where_made(line: FailedLine, word: ast.expr) -> dict[str, Any]:
         return {}
     place = where_made(type(owner), word.attr)
     return {} if place is None else {"at": place}
+
+
+def batch_not_first(line: FailedLine, failure: Failure) -> Fields:
+    """Return the recurrent layer that takes the batch for the second dimension, where what it was
+    given has as many samples as its state in the first; None where that does not show."""
+    told = _state_handed(line, failure)
+    return told if told is not None and told["is_turned"] else None
+
+
+def state_of_other_batch(line: FailedLine, failure: Failure) -> Fields:
+    """Return the state of another batch that a recurrent layer was given; None where it may be the
+    input that is turned."""
+    told = _state_handed(line, failure)
+    return told if told is not None and told["is_known"] and not told["is_turned"] else None
+
+
+def _state_handed(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
+    """Return a recurrent layer and its state, where that has another number of samples only."""
+    found = _STATE.search(failure.text)
+    sizes = [int(n) for n in found.groups()] if found else []
+    if not sizes or (sizes[0], sizes[2]) != (sizes[3], sizes[5]):
+        return None
+    for call in line.nodes(ast.Call):
+        layer = line.value(call.func)
+        if not isinstance(layer, torch.nn.RNNBase) or len(call.args) != 2:
+            continue
+        given = _tensor(line, call.args[0])
+        return {
+            "layer": Code(ast.unparse(call.func)),
+            "given": Code(ast.unparse(call.args[0])),
+            "state": Code(ast.unparse(call.args[1])),
+            "wanted": sizes[1],
+            "got": sizes[4],
+            "is_known": given is not None or layer.batch_first,
+            "is_turned": given is not None and not layer.batch_first and given.shape[0] == sizes[4],
+        }
+    return None
 
 
 def classes_from_one(line: FailedLine, failure: Failure) -> Fields:

@@ -20,6 +20,7 @@ from gradviz.why.code.in_place import (
     written_in,
 )
 from gradviz.why.evidence import messages
+from gradviz.why.evidence.zero_flow import HOOK
 from gradviz.why.rules.errors.about_an_input import anew, blamed, fields, switch_of
 from gradviz.why.rules.errors.failure import LINE, Failure, call_at, runs_in
 from gradviz.why.shown.explanation import Explanation
@@ -35,9 +36,10 @@ def of_function(failure: Failure) -> Explanation | None:
     same = [t for t in map(failure.graph.tensor.get, maker.inputs) if t and _is_view_of(tensor, t)]
     if not same:
         return None
+    of_hook = maker.function.startswith(HOOK)
     return failure.answer(
         Cause.VIEW_IN_PLACE,
-        "of_function",
+        "of_hook" if of_hook else "of_function",
         calls=[maker, failure.call],
         tensors=[tensor, same[0]],
         code=failure.code(failure.call) or say("raised.call"),
