@@ -5890,6 +5890,26 @@ for _ in range(60):
     ("a smaller learning rate, such as a tenth of it", "lr=5e-2", "lr=5e-3 / 2"),
 )
 fix(
+    "nan/lost_eps",
+    "lin",
+    "not lin.weight.isnan().any()",
+    """
+lin, x = nn.Linear(4, 1).half(), torch.randn(8, 4).half()
+opt = torch.optim.Adam(lin.parameters(), lr=1e-3)
+for _ in range(4):
+    opt.zero_grad()
+    loss = lin(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    ("such as eps=1e-4", "lr=1e-3", "lr=1e-3, eps=1e-4"),
+    (
+        "leave half() out",
+        "nn.Linear(4, 1).half(), torch.randn(8, 4).half()",
+        "nn.Linear(4, 1), torch.randn(8, 4)",
+    ),
+)
+fix(
     "nan/diverged",
     "w",
     "loss < 1",

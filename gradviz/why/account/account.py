@@ -35,6 +35,7 @@ from gradviz.why.account.falling import falling
 from gradviz.why.account.filled_backwards import filled_backwards
 from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.flat_at_inputs import flat_at_inputs
+from gradviz.why.account.flattened_apart import flattened_apart
 from gradviz.why.account.forward import Forward
 from gradviz.why.account.found_out import found_out
 from gradviz.why.account.free_draws import free_draws
@@ -101,6 +102,7 @@ from gradviz.why.account.statistics_of_frozen import statistics_of_frozen
 from gradviz.why.account.steps import Steps
 from gradviz.why.account.still_at_first import still_at_first
 from gradviz.why.account.summed_probabilities import summed_probabilities
+from gradviz.why.account.sums_again import sums_again
 from gradviz.why.account.sums_of_inputs import sums_of_inputs
 from gradviz.why.account.symmetric import symmetric
 from gradviz.why.account.turned_masks import turned_masks
@@ -111,6 +113,7 @@ from gradviz.why.account.unscored import unscored
 from gradviz.why.account.untied import untied, untied_again
 from gradviz.why.account.used_up import used_up
 from gradviz.why.account.values import Values
+from gradviz.why.account.weights_compared import weights_compared
 from gradviz.why.account.weights_that_learn import weights_that_learn
 from gradviz.why.account.wrapped_values import wrapped_values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
@@ -281,6 +284,8 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from summed_probabilities(case.facts, words)
     yield from stale(case.facts, words, case.training)
     yield from undone(case.facts, words, case.training)
+    yield from sums_again(case.facts, words)
+    yield from weights_compared(case.facts, words, case.training, case.statements)
     yield from sums_of_inputs(case)
     yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
@@ -316,6 +321,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from out_of_reach(case.facts, words, _loss_domains(case).values_of)
     yield from layers_again(case.facts, words)
     yield from unscored(case.facts, words)
+    yield from flattened_apart(case.facts, words)
     yield from shuffled_apart(case.facts, words, case.statements)
     yield from filled_backwards(words, case.statements)
     yield from attention(case.facts, words)
