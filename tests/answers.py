@@ -115,7 +115,7 @@ MENDS = {
     "nn.Parameter": r"nn\.Parameter\(…\)|as an nn\.Parameter|__init__, as attributes|super\(\)\.__init__",
     "order of the steps": r"the order is|before zero_grad\(\)|before the step|after the last backward",
     "out of place": r"out of place|in the place of .*: a new tensor|not in place|compute a new tensor there",
-    "outside of the mode": r"outside of inference_mode|outside of no_grad|out of the no_grad of line",
+    "outside of the mode": r"outside of inference_mode|outside of no_grad|out of the (no_grad|inference_mode) of line",
     "raw scores": r"the raw scores|sigmoid for one output",
     "read another .grad": r"register_post_accumulate_grad_hook|^read .*\.grad|read the copy",
     "remove the hook": r"handle\.remove|let the hook return None",

@@ -78,7 +78,7 @@ class Names:
         modules = _sites_of_modules(calls)
         self._located = Located(recorder.home)
         self._variables = Variables(recorder, self._located)
-        self._switches: dict[tuple[tuple[int, int], ...], Switch | None] = {}
+        self._switches: dict[tuple[Any, ...], Switch | None] = {}
         self._frame_at: dict[tuple[int, int], Frame] = {}
         resolved = resolve.resolve([*sites, *map(pairs_of, modules)], self._located.places)
         self.of_call = {id(c): n for c, n in zip(calls, resolved, strict=False)}
@@ -228,10 +228,22 @@ class Names:
             code: str | None = self._code_inside(call, named)
         else:
             code = self._code_with_result_name(call, named)
-        is_off = not call.grad_mode and not call.bookkeeping
-        switch = self._switch(call.site) or self._stated_switch(call) if is_off else None
-        off, decorated = switch or (None, None)
+        off, decorated = self._switch_of(call) or (None, None)
         return Source(named.file, named.line, code, off, self._frames(call.site), decorated)
+
+    def _switch_of(self, call: CallRecord) -> Switch | None:
+        """Return what switched gradients off around a call, or around the calls of modules in which
+        it ran, where that stands in the same file; None where they are on."""
+        if call.bookkeeping or (call.grad_mode and not call.inference_mode):
+            return None
+        found = self._switch(call.site, in_inference=call.inference_mode)
+        found = found or self._stated_switch(call)
+        run = call.run_of_module
+        while found is None and run is not None:
+            if run.site and run.site[0].co_filename == call.site[0].co_filename:
+                found = self._switch(run.site, in_inference=call.inference_mode)
+            run = run.parent
+        return found
 
     def _frames(self, site: Site) -> tuple[Frame, ...]:
         """Return the statements of a site, the innermost first."""
@@ -246,11 +258,12 @@ class Names:
             found = self._frame_at[key] = frame_of(self._located.place(*pair))
         return found
 
-    def _switch(self, site: Site) -> Switch | None:
+    def _switch(self, site: Site, *, in_inference: bool = False) -> Switch | None:
         """Return what switches gradients off around a call, where they are."""
-        key = tuple((id(code), at) for code, at in pairs_of(site))
+        key = (in_inference, *((id(code), at) for code, at in pairs_of(site)))
         if key not in self._switches:
-            self._switches[key] = switch_around(self._located.around(site))
+            around = self._located.around(site)
+            self._switches[key] = switch_around(around, in_inference=in_inference)
         return self._switches[key]
 
     def _stated_switch(self, call: CallRecord) -> Switch | None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from gradviz.names.position import Place, last_name
 
-_OFF = ("no_grad", "inference_mode")
+_INFERENCE = "inference_mode"
+_OFF = ("no_grad", _INFERENCE)
 _ON = "enable_grad"
 _SET = "set_grad_enabled"
 
@@ -20,14 +21,17 @@ class Switch(NamedTuple):
     decorated: str | None = None
 
 
-def switch_around(places: Iterable[Place]) -> Switch | None:
+def switch_around(places: Iterable[Place], *, in_inference: bool = False) -> Switch | None:
     """Return the ``with`` or the decorator that switches gradients off around the innermost of some
     places, where gradients are off. None: no such one is written there.
 
     Args:
         places: of the frames of one call, in one file, the outermost first.
+        in_inference: inference mode is on there, which ``enable_grad`` does not lift.
     """
     around = [s for place in places for s in reversed(list(_switches_around(place.node)))]
+    if in_inference:
+        return _inference_among(around)
     switches = [s for s in around if _is_on(s) is not None or last_name(s) == _SET]
     found = None
     for switch in switches:
@@ -38,6 +42,18 @@ def switch_around(places: Iterable[Place]) -> Switch | None:
         if is_on is not None:
             found = None if is_on else found or Switch(switch.lineno, _decorated_by(switch))
     return found
+
+
+def _inference_among(around: list[Any]) -> Switch | None:
+    """Return the innermost of some contexts that switches inference mode on, or may do so."""
+    named = [s for s in around if any(last_name(b) == _INFERENCE for b in _branches(s))]
+    modes = [s for s in named if _is_on(s) is not True]
+    return Switch(modes[-1].lineno, _decorated_by(modes[-1])) if modes else None
+
+
+def _branches(switch: Any) -> list[Any]:
+    """Return what a context may be: of ``no_grad() if frozen else nullcontext()`` both."""
+    return [switch.body, switch.orelse] if isinstance(switch, ast.IfExp) else [switch]
 
 
 def _decorated_by(switch: Any) -> str | None:

@@ -39,7 +39,7 @@ _COPY = copy.deepcopy.__code__
 _replaced_arguments = torch_private.hooks_replaced_arguments
 _MODULE_CALL = torch_private.MODULE_CALL
 
-_USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART = range(7)
+_USER, _BOTTOM, _WRAPPER, _LIBRARY, _BOOKKEEPING, _MODULE, _MODULE_PART, _DECORATOR = range(8)
 
 
 # What the stack tells of a call: its site; did the user's own code make it, so that its arguments
@@ -246,6 +246,8 @@ class Frames:
             kind = _MODULE if code is torch_private.MODULE_CALL else _MODULE_PART
         elif torch_private.is_wrapper(code) or code is _COPY or _is_handler(code):
             kind = _WRAPPER  # another recording's handler has just passed the call on
+        elif torch_private.switches_for_a_call(code):
+            kind = _DECORATOR  # the statement outside of it gets what the user's function returns
         elif name.startswith((torch_private.TORCH, _OWN)) or _is_standard(name):
             kind = _LIBRARY
         else:

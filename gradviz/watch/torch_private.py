@@ -489,6 +489,7 @@ _LAYERS = os.path.join(TORCH, "nn", "modules") + os.sep
 _INIT = torch.nn.init.__file__
 _PARAMETERS = torch.nn.parameter.__file__
 _CHECKPOINTS = os.path.join(TORCH, "utils", "checkpoint.py")
+_DECORATORS = os.path.join(TORCH, "utils", "_contextlib.py")
 _GRAPH = torch.autograd.graph.__file__
 # What a module does with its parameters outside forward.
 _KEEPING = frozenset(
@@ -581,6 +582,11 @@ def copies_parameter(code: CodeType) -> bool:
 def is_wrapper(code: CodeType) -> bool:
     """Tell whether it is a Python function of torch's that hands a call on as it came."""
     return code.co_filename in _WRAPPERS
+
+
+def switches_for_a_call(code: CodeType) -> bool:
+    """Tell whether it is what ``@torch.no_grad()`` and its like put around a function."""
+    return code.co_name == "decorate_context" and code.co_filename == _DECORATORS
 
 
 def is_grad_switch(code: CodeType) -> bool:

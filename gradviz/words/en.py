@@ -796,6 +796,9 @@ MEND = {
     # where the backward stands under the same line
     "backward_out": "Where line {line} is meant so, as for validation, {backward} does not belong there: leave it out.",
     "inference_mode": "make this call outside of inference_mode, if it is to learn.",
+    # where the line is known that switched it on: gradients are not on besides, or are
+    "inference_mode_at": "take this call, and all that follows it up to the loss, out of the inference_mode of line {line}, if it is to learn; torch.enable_grad() does not lift it.",
+    "inference_mode_enabled": "torch.no_grad() in the place of torch.inference_mode() in line {line}: enable_grad, which stands around this call, lifts no_grad, but not inference_mode.",
     "not_differentiable": "use a function with a derivative (softmax for argmax, sigmoid for a comparison).",
     # of a call that gives the numbers of entries
     "index_made": "an index has no gradient: go on with the entries that it picks, entries[index] or F.embedding(index, entries), or with the scores that it was taken from (softmax, cross_entropy).",

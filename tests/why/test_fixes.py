@@ -722,7 +722,21 @@ for key, line, mended in (
         "d = h * 3",
     ),
     ("no_grad_at", "with torch.no_grad():\n    d = h * 3", "d = h * 3"),
-    ("inference_mode", "with torch.inference_mode():\n    d = h * 3\nd = d.clone()", "d = h * 3"),
+    (
+        "inference_mode",
+        "off = torch.inference_mode()\noff.__enter__()\nd = h * 3\noff.__exit__(0, 0, 0)\nd = d.clone()",
+        "d = h * 3",
+    ),
+    (
+        "inference_mode_at",
+        "with torch.inference_mode():\n    d = h * 3\nd = d.clone()",
+        "d = h * 3",
+    ),
+    (
+        "inference_mode_enabled",
+        "with torch.inference_mode(), torch.enable_grad():\n    d = h * 3\nd = d.clone()",
+        "with torch.no_grad(), torch.enable_grad():\n    d = h * 3",
+    ),
     (
         "no_grad_write",
         "d = torch.zeros(2)\nwith torch.no_grad():\n    d.copy_(h)",

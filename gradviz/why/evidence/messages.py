@@ -136,9 +136,18 @@ def repair(cut: Cut, graph: Graph) -> str:
         return say("mend.sample")
     if cut.reason is CutReason.COPIED_OUT and (joined := _joined(graph.call[cut.call_id], graph)):
         return joined
-    source = graph.call[cut.call_id].source
-    if cut.reason is CutReason.NO_GRAD and source is not None and source.off is not None:
-        return say("mend.no_grad_at", line=source.off)
+    call = graph.call[cut.call_id]
+    if call.source is None or call.source.off is None:
+        return usual_repair(cut.reason)
+    if cut.reason is CutReason.NO_GRAD:
+        return say("mend.no_grad_at", line=call.source.off)
+    if cut.reason is CutReason.INFERENCE_MODE:
+        line = call.source.off
+        return (
+            say("mend.inference_mode_enabled", line=line)
+            if call.grad_mode
+            else say("mend.inference_mode_at", line=line)
+        )
     return usual_repair(cut.reason)
 
 

@@ -131,7 +131,8 @@ def stepped(failure: Failure, update: Update, fields: dict[str, Any]) -> Explana
         form = _form_of_state(failure, state, step, is_freed=bool(freed))
         form, made, added = over_by_its_name(failure, state, made, form)
         form, lines = _with_all_lines(failure, update, form)
-        fields |= added
+        step, outside_of = _place_outside(failure, step)
+        fields |= {**added, **outside_of}
     elif lines:
         form = _form_of_lines(failure, update)
         form = "stepped_lines_freed" if freed else form
@@ -554,6 +555,15 @@ def _lines_outside(failure: Failure, step: Call, node: Node | None) -> list[Call
     where that is called."""
     depth = _depth_of_difference(failure, step)
     return lines_between(failure, step, node, depth) if depth else []
+
+
+def _place_outside(failure: Failure, step: Call) -> tuple[Call, dict[str, Any]]:
+    """Return where a step is told, and how: of one that ran in a helper, like the backward, the
+    call of that helper."""
+    if not _depth_of_difference(failure, step):
+        return step, {}
+    place, told = _told_outside(failure, step)
+    return place, {"writer": told["writer"], "step": told["below"]}
 
 
 def _told_outside(failure: Failure, step: Call) -> tuple[Call, dict[str, Any]]:

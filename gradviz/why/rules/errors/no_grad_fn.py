@@ -308,6 +308,8 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
     source = failure.graph.call[cut.call_id].source
     if source is None or source.off is None or failure.statements is None:
         return ""
+    if cut.reason is CutReason.INFERENCE_MODE:
+        return ""  # enable_grad does not lift it
     if (inside := _call_that_trains(failure, cut)) is not None:
         return say("raised.enabled_around", code=failure.written(inside))
     if decorator := _decorator_at(failure, source.file, source.off):
