@@ -2960,6 +2960,9 @@ IN_RAISED = {
     "write_own": "write into a clone: .clone() around what {code} computes, before it is written.",
     "write_own_item": "write into a clone: .clone() behind what {code} computes.",
     "write_input": "{copied} in {n:|each of }{codes:few}: what is saved is a copy then, and the write does not touch it.",
+    # of one of several that a call was given
+    "write_inputs": "{copied:list} in {code}: what is saved is a copy then, and the write does not touch it.",
+    "write_inputs_short": "{copied:list} in {place}",
     "write_input_short": "{copied} in {places:list}",
     "copy_above_short": "{name} = {name}.clone() above {place}",
     "in_line": "{anew} in {place}",
@@ -3487,6 +3490,11 @@ NOT_FINITE = {
         why="{why}",
         mend="torch.autograd.set_detect_anomaly(True) names the forward of the node.",
     ),
+    "not_traced_steep": Answer(
+        verdict="{broken}",
+        why="{why} The derivative of {function}() is infinite at an end of its range (a root, or a power below 1, at 0; a logarithm or a division by 0), and a mask's 0 behind it makes NaN of that.",
+        mend="keep what goes into this call away from there, before it: x.clamp(min=1e-6) in the place of x.",
+    ),
 }
 SMALL |= {
     (cause, form): answer
@@ -3803,6 +3811,7 @@ ACCOUNT = {
     "sum_scaled": "{step} used the sum of {n} backwards of {loss}, scaled by {scaled}.",
     "clipped_elsewhere": "{clip} clipped {clipped} only, and {step} moved {names}, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
     "clipped_in_part": "{clip} clipped {clipped} only; {step} moved {names} too, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
+    "backward_again": "{second} starts from {loss} as {first} did: it adds the same gradient to .grad of {names:few} once more, and gives no second derivative. For that: g = torch.autograd.grad({loss}, x, create_graph=True)[0], and then torch.autograd.grad(g.sum(), x).",
     "cleared_before_step": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes before that backward. If it is to train: that step after it.",
     "cleared_in_between": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes after that. If it is to train: clear before that backward, and not between it and the step.",
     "eval_of_a_part": "{code} ({place}) freezes nothing: it changes only what dropout and batch norm do, and {step} moved {names} all the same. If {part} is to stand still: {part}.requires_grad_(False) before the training, beside eval().",
@@ -3873,7 +3882,8 @@ ACCOUNT = {
     "masked_once": "{code} made {n} {n:entry|entries} of {name} 0 once, and steps moved {moved} of {n:it|them} since ({step}), as {n:its|their} gradient is not 0. If {n:it is|they are} to stay 0: multiply {name} with the mask in each forward, as in F.linear(x, weight * mask, bias), or do it again after each step.",
     "decay_unused": "{code} shows entries of {name} whose gradient is 0, and the weight_decay {setting} of {optimizer} ({made:list}) moves them all the same at each step ({step}). If they are to stay: weight_decay=0 for {name}, in a group of its own.",
     "momentum_unused": "{code} shows entries of {name} whose gradient is 0, and which move all the same ({step}): {optimizer}'s {setting} has numbers of earlier gradients for them. If they are to stay: write their values back after the step.",
-    "decay_beside_zeros": "{code} changes entries of the gradient of {names:few}, and {optimizer}'s weight_decay {setting} moves every entry that is not 0 at each step, also where its gradient is 0 ({step}). If some are to stay: weight_decay=0.",
+    "decay_beside_zeros": "{code} changes entries of the gradient of {names:few}, and {optimizer}'s weight_decay {setting} moves every entry that is not 0 at each step, also where its gradient is 0 ({step}). If some are to stay: weight_decay=0{there}.",
+    "made_there": " in {places:list}",
     "frozen_scaled": "{code} scales {names} at each pass, though frozen: requires_grad keeps gradients off, and not what the code writes. If that is to stay: pass by what has requires_grad False there, or leave it out of the optimizer.",
     "momentum_beside_zeros": '{code} changes entries of the gradient of {names:few}, and entries of gradient 0 move all the same ({step}): {optimizer}\'s {setting} has numbers of earlier gradients for them. If they are to stay: change optimizer.state[p]["{setting}"] there in the same way, or write their values back after the step.',
     "eval_undone": "{layers} ran in training mode: {train} puts {n:it|them} back into it, after {code} ({place}) had switched {n:it|them} to evaluation mode. If {n:its|their} statistics are to stay: {code} after each such train(), or override train().",
@@ -4148,6 +4158,11 @@ MANY: dict[tuple[Cause, str], Answer] = {
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",
         why="{optimizer} holds {count} {count:parameter|parameters} of no module known here: {count:was it|were they} replaced afterwards?",
         mend="make the optimizer when the model is complete, or add_param_group().",
+    ),
+    (Cause.NOT_MOVED, "made_again"): Answer(
+        verdict="{optimizer} holds the parameters of an earlier {model}, not {names}: no step moves {n:it|them}.",
+        why="{optimizer} was made from the {model} of then; {again} made another one, with parameters of its own, and that is the one that runs.",
+        mend="make the optimizer below {again}, or leave that line out.",
     ),
     (Cause.NOT_MOVED, "in_no_module"): Answer(
         verdict="No optimizer that is known here holds {names}: no step moves {n:it|them}.",

@@ -3868,6 +3868,43 @@ opt.step()
     ("p.data.copy_(q.data)", "p.data = q.data", "p.data.copy_(q.data)"),
 )
 fix(
+    "not_moved/made_again",
+    "net, opt",
+    "not net[1].weight.equal(before)",
+    """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+before = net[1].weight.detach().clone()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+    (
+        "make the optimizer below",
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\n",
+        "net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n",
+    ),
+    (
+        "leave that line out",
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\n",
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n",
+    ),
+)
+fix(
+    "nan/not_traced_steep",
+    "w",
+    "bool(w.grad.isfinite().all())",
+    """
+w = torch.linspace(-1.0, 1.0, 4096).view(64, 64).requires_grad_()
+h = w.clamp(min=0) + torch.zeros(64, 64)
+mask = (h > 0.1).float()
+loss = ((h ** 0.4) * mask).sum()
+loss.backward()
+""",
+    ("x.clamp(min=1e-6)", "h ** 0.4", "h.clamp(min=1e-6) ** 0.4"),
+)
+fix(
     "not_moved/replaced",
     "net, opt",
     "not net[1].weight.equal(before)",

@@ -41,6 +41,7 @@ from gradviz.picture.outline.units import Expansion
 WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
 INPUTS = 12  # that have cards: the hundred slices that a loop goes through have none
+FAR_TOO_WIDE = 4 * WIDTH  # points: from here on folding one card after the other takes minutes
 SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 BESIDE = 20  # points by which a card stands beside another one, and not above it
 ROOMY = 640  # points: below, closed modules get a row for each of theirs
@@ -230,7 +231,7 @@ class Fitting:
         if self.expansion.asked.is_strict and self.guess(plan) > FAR_TOO_HIGH:
             yield from self._as_asked(plan)
             return
-        if len(plan.units) > SEVERAL and self.guess(plan) > FAR_TOO_HIGH:
+        if len(plan.units) > SEVERAL and self._is_far_too_large(plan):
             yield from self._in_column()  # no layout of so many cards fits, and each takes long
             return
         yield from self.narrower(plan)
@@ -248,6 +249,11 @@ class Fitting:
                 continue
             yield from self.narrower(plan)
         yield from self._in_column()
+
+    def _is_far_too_large(self, plan: Plan) -> bool:
+        """Say whether no layout near this one fits: it is far too high, or has far more cards side
+        by side than a page."""
+        return self.guess(plan) > FAR_TOO_HIGH or self._columns(plan) * min(WIDTHS) > FAR_TOO_WIDE
 
     def _in_column(self) -> Iterator[Plan]:
         """Go through ever smaller plans of one column: at last neighbours become rows, whatever

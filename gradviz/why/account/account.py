@@ -15,6 +15,7 @@ from gradviz.graph.findings import Cause, Symptom
 from gradviz.watch.identity import parameters
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.attention import attention
+from gradviz.why.account.backward_again import backward_again
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.bounded_scores import bounded_scores
 from gradviz.why.account.class_left_out import class_left_out
@@ -289,6 +290,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from sums_of_inputs(case)
     yield from read_while_cleared(case)
     yield from cleared_before_step(steps)
+    yield from backward_again(steps)
     yield from uneven_steps(steps)
     yield from counted_means(steps, case.statements, _loss_domains(case).values_of)
     yield from made_anew(case.facts, words, case.training, case.statements)

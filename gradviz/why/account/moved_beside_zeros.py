@@ -14,6 +14,7 @@ from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.summands import single
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
+from gradviz.words.speech import say
 
 if TYPE_CHECKING:
     from gradviz.why.rules.whole.case import Case
@@ -27,7 +28,7 @@ class Moved(NamedTuple):
     """A parameter whose gradient the code changes in part, and all of which a step moves.
 
     Attributes:
-        optimizer: the class of the one that steps it.
+        optimizer: the one that steps it.
         key: of the sentence that says by what it is moved.
         setting: by what, as the optimizer has it.
         name: of the parameter.
@@ -36,7 +37,7 @@ class Moved(NamedTuple):
         step: the last step.
     """
 
-    optimizer: str
+    optimizer: Any
     key: str
     setting: str
     name: str
@@ -51,15 +52,18 @@ def moved_beside_zeros(case: Case) -> Iterator[Remark]:
     found = grouped(((m.optimizer, m.key, m.setting), m) for m in _moved(case))
     for every in found.values():
         first = every[0]
+        made = case.where_made(first.optimizer)
+        made_at = [case.words.source(place) for place in made]
         fields = {
             "code": case.words.at(first.part),
             "names": [pattern([m.name for m in every])],
-            "optimizer": first.optimizer,
+            "optimizer": type(first.optimizer).__name__,
+            "there": say("account.made_there", places=made_at) if made_at else "",
             "setting": first.setting,
             "step": case.words.at(first.step),
         }
-        objects = frozenset(m.object_id for m in every)
-        yield Remark(Weight.WEIGHTY, first.key, fields, (first.part, first.step), objects)
+        objects, calls = frozenset(m.object_id for m in every), (first.part, first.step)
+        yield Remark(Weight.WEIGHTY, first.key, fields, calls, objects, tuple(made))
 
 
 def _moved(case: Case) -> Iterator[Moved]:
@@ -72,7 +76,7 @@ def _moved(case: Case) -> Iterator[Moved]:
             by = None if calls is None else moved_by(optimizer, group, p)
             if own is not None and calls is not None and by is not None:
                 name = case.title(p, case.words.name(case.facts.latest_state[own].id))
-                yield Moved(type(optimizer).__name__, *by, name, own, *calls)
+                yield Moved(optimizer, *by, name, own, *calls)
 
 
 def _last_changed_and_stepped(case: Case, leaf: int) -> tuple[Call, Call] | None:

@@ -142,13 +142,16 @@ def repair(cut: Cut, graph: Graph) -> str:
     if cut.reason is CutReason.NO_GRAD:
         return say("mend.no_grad_at", line=call.source.off)
     if cut.reason is CutReason.INFERENCE_MODE:
-        line = call.source.off
-        return (
-            say("mend.inference_mode_enabled", line=line)
-            if call.grad_mode
-            else say("mend.inference_mode_at", line=line)
-        )
+        return mend_of_inference(cut, graph, call.source.off)
     return usual_repair(cut.reason)
+
+
+def mend_of_inference(cut: Cut, graph: Graph, line: int) -> str:
+    """Say what to write in the line that switched inference mode on, or where: ``enable_grad``
+    around the call does not lift it."""
+    if graph.call[cut.call_id].grad_mode:
+        return say("mend.inference_mode_enabled", line=line)
+    return say("mend.inference_mode_at", line=line)
 
 
 def _joined(call: Call, graph: Graph) -> str:

@@ -91,6 +91,12 @@ class Subjects:
         modules = of_kind(self.known.values(), torch.nn.Module)
         return [m for m in modules if read(partial(_has_buffers_alone, m))]
 
+    @property
+    def modules_without_parameters(self) -> list[Any]:
+        """The modules that variables hold and that list no parameters, as where all of these stand
+        in plain lists."""
+        return [m for m in of_kind(self.known.values(), torch.nn.Module) if not parameters(m)]
+
     @cached_property
     def loop_variables(self) -> set[str]:
         """The variables that loops of the recorded code give one thing after the other."""

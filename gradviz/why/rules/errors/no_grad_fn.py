@@ -15,6 +15,7 @@ from gradviz.graph.records import (
     Cut,
     CutReason,
     NodeKind,
+    Source,
     Tensor,
 )
 from gradviz.graph.redo import obstacles_after
@@ -27,6 +28,7 @@ from gradviz.names.frames import (
     place_of_keeper,
     whole_code,
 )
+from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.code.rewritten import in_place
 from gradviz.why.evidence.fixes import fix_alone, fix_on_the_way, fixes_of_refusing
@@ -34,6 +36,7 @@ from gradviz.why.evidence.messages import (
     asks_for_graph,
     is_wrapped_result,
     joined_instead,
+    mend_of_inference,
     usual_repair,
 )
 from gradviz.why.rules.errors.failure import Failure, call_at
@@ -207,6 +210,7 @@ def cut_off(failure: Failure) -> Explanation | None:
     cuts = _of_untrained(failure, cuts)
     blamed = checkpoints or cuts  # beside a checkpoint, what else is frozen may be meant
     calls = [failure.graph.call[i] for i in dict.fromkeys(c.call_id for c in blamed)]
+    switch = _only_inference_mode(failure, blamed)
     wrapped = any(is_wrapped_result(c, failure.graph) for c in blamed)
     reasons = [say("gradient.checkpoint_result")] if wrapped else why_cut(failure, cuts)
     reasons = [say("raised.untracked_checkpoint")] if checkpoints else reasons
@@ -215,7 +219,7 @@ def cut_off(failure: Failure) -> Explanation | None:
     return failure.answer(
         Cause.NO_GRAD_FN,
         "cut",
-        calls=calls,
+        calls=calls if switch is None else [call_at(switch), *calls],
         tensors=[failure.root, *(failure.graph.tensor[c.input_id] for c in cuts)],
         cuts=cuts,
         start=failure.start,
@@ -306,10 +310,11 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
     """Say how to switch gradients on again, where a statement of its own, or a decorator, switched
     them off."""
     source = failure.graph.call[cut.call_id].source
+    if cut.reason is CutReason.INFERENCE_MODE:  # enable_grad does not lift it
+        only = _only_inference_mode(failure, [cut])
+        return "" if only is None else mend_of_inference(cut, failure.graph, only.line)
     if source is None or source.off is None or failure.statements is None:
         return ""
-    if cut.reason is CutReason.INFERENCE_MODE:
-        return ""  # enable_grad does not lift it
     if (inside := _call_that_trains(failure, cut)) is not None:
         return say("raised.enabled_around", code=failure.written(inside))
     if decorator := _decorator_at(failure, source.file, source.off):
@@ -319,6 +324,22 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
         return ""
     is_statement = found[0].code.lstrip().startswith(("torch.", "set_grad"))
     return say("raised.switch_on", line=source.off) if is_statement else ""
+
+
+def _only_inference_mode(failure: Failure, cuts: list[Cut]) -> Source | None:
+    """Return the one place in the user's code that switches inference mode on, where the line is
+    not known that did so for some cuts: too many functions stand in between. None where there are
+    several, or none."""
+    calls = [failure.graph.call[cut.call_id] for cut in cuts]
+    inside = [c for c in calls if c.inference_mode and c.source and c.source.off is None]
+    if not inside or failure.statements is None:
+        return None
+    places = [
+        source_of(file, node)._replace(code=ast.unparse(node))
+        for file, node in failure.statements.nodes(ast.Call)
+        if callee_of(node.func) == CutReason.INFERENCE_MODE.value
+    ]
+    return places[0] if len(places) == 1 else None
 
 
 def _call_that_trains(failure: Failure, cut: Cut) -> Call | None:

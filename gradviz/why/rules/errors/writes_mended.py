@@ -63,14 +63,21 @@ def mends_of_writes(
     mends = [mend_of_write(failure, call, node, saved)]
     left = [stale for stale in all_stale(failure) if not mends[0].covers(failure, stale)]
     while left and not mends[0].whole and len(mends) <= MOST:
-        one = left[0]
-        mend = mend_of_write(failure, one.writers[0], one.node, [one.saved])
-        mends.append(mend._replace(savers=mend.savers | {site_of(one.saver)}))
+        mends.append(_mend_of_next(failure, left))
         left = [stale for stale in left if not mends[-1].covers(failure, stale)]
     others = list(dict.fromkeys(mend.short for mend in mends[1:] if mend.short))
     unlike = dict.fromkeys(mend.text for mend in mends[1:] if not mend.short)
     likewise = [say("raised.likewise", others=others)] if others else []
     return [mends[0].text, *likewise, *unlike]
+
+
+def _mend_of_next(failure: Failure, left: list[Stale]) -> Mend:
+    """Return what to write instead of the write that raises next."""
+    one = left[0]
+    beside = {s.saved.object_id: s.saved for s in left if s.node is one.node}
+    inputs = _mend_for_inputs(failure, one.writers[0], one.saver, [*beside.values()])
+    mend = inputs or mend_of_write(failure, one.writers[0], one.node, [one.saved])
+    return mend._replace(savers=mend.savers | {site_of(one.saver)})
 
 
 def mend_of_write(
@@ -89,7 +96,8 @@ def mend_of_write(
         told = say("raised.write_anew", anew=Code(anew), code=code)
         return Mend(told, _instead(failure, anew, call), writers=here)
     if maker is None or len(saved) != 1:
-        return Mend(say("mend.write_unseen"), whole=True)
+        several_saved = maker is not None and _mend_for_inputs(failure, call, maker, saved)
+        return several_saved or Mend(say("mend.write_unseen"), whole=True)
     return _mend_of_view(failure, call, saved[0]) or _mend_for_savers(
         failure, call, maker, saved[0]
     )
@@ -165,6 +173,21 @@ def _mend_for_savers(failure: Failure, call: Call, maker: Call, saved: Tensor) -
     told = say("raised.write_input", copied=copied, codes=named, n=len(savers))
     short = say("raised.write_input_short", copied=copied, places=lines)
     return Mend(told, short, savers=places)
+
+
+def _mend_for_inputs(failure: Failure, call: Call, maker: Call, saved: list[Tensor]) -> Mend | None:
+    """Say what to write where an item was written of a tensor of which a call was given several
+    parts, one of which it saved; None where it was not given all of these by their names."""
+    names = [failure.in_code(tensor) for tensor in saved]
+    given = all(_was_given(failure, maker, tensor) for tensor in saved)
+    if call.function != "__setitem__" or not given:
+        return None
+    if not all(_mentions(code_of(maker), name) for name in names):
+        return None
+    copied = [Code(f"{name}.clone()") for name in names]
+    told = say("raised.write_inputs", copied=copied, code=failure.written(maker))
+    short = say("raised.write_inputs_short", copied=copied, place=failure.words.where(maker))
+    return Mend(told, short, savers=frozenset([site_of(maker)]))
 
 
 def _instead(failure: Failure, anew: str, call: Call) -> str:

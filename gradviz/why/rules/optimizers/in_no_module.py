@@ -32,9 +32,10 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
 
     What stands in a plain list explains more than a fault that may be meant; that is told too.
     """
+    every_module = [*case.modules, *case.known_modules, *case.modules_without_parameters]
     places = {
         i: place
-        for m in (*case.modules, *case.known_modules)
+        for m in every_module
         for i, place in _in_plain_containers(m, case.called.get(id(m)) or type(m).__name__)
     }
     every = case.leaves_never_written
@@ -55,7 +56,7 @@ def in_no_module(case: Case, found: Explanation) -> Explanation | None:
         "in_list",
         tensor_ids=ids,
         statements=_where_set(case, lists),
-        containers=_containers([*case.modules, *case.known_modules], set(lists), case),
+        containers=_containers(every_module, set(lists), case),
         names=names,
         n=len(new),
         lists=lists,

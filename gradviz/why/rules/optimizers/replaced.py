@@ -80,6 +80,8 @@ def twins(case: Case, optimizer: Any, new: list[Any]) -> Explanation:
 
 def replaced_in(case: Case, optimizer: Any, new: list[Any], count: int) -> Explanation:
     """Tell of an optimizer that holds the parameters from before."""
+    if (anew := _made_again(case, optimizer, new)) is not None:
+        return anew
     wrapped = where_wrapped(case, new)
     begun = wrapped or where_begun(case, new) or _where_set_anew(case, case.title(new[0], ""))
     return case.answer(
@@ -92,6 +94,38 @@ def replaced_in(case: Case, optimizer: Any, new: list[Any], count: int) -> Expla
         optimizer=case.optimizer_name(optimizer),
         count=count,
     )
+
+
+def _made_again(case: Case, optimizer: Any, new: list[Any]) -> Explanation | None:
+    """Tell of a model that is made a second time, under its name, below the optimizer: that still
+    holds the parameters of the first one. None where that is not so of some parameters."""
+    own = set(map(id, new))
+    models = [m for m in case.known_modules if own <= {id(p) for p in parameters(m)}]
+    title = case.called.get(id(models[0]), "") if models else ""
+    bound = [pair for pair in case.statements.binds(title) if isinstance(pair[1].value, ast.Call)]
+    made = case.where_made(optimizer)
+    if len(bound) < 2 or len(made) != 1 or not _is_between(made[0], bound[0][0], bound[-1][0]):
+        return None
+    again = bound[-1][0]
+    return case.answer(
+        Cause.NOT_MOVED,
+        "made_again",
+        tensor_ids=[i for p in new if (i := case.ids.get(id(p))) is not None],
+        statements=[again, *made],
+        names=pattern([case.title(p, say("entry.a_parameter")) for p in new]),
+        n=len(new),
+        optimizer=case.optimizer_name(optimizer),
+        model=title,
+        again=case.words.source(again),
+    )
+
+
+def _is_between(place: Source, first: Source, last: Source) -> bool:
+    """Say whether a statement stands below one and above another, as far as they stand in one
+    file; cells are told apart by their files."""
+    is_above = place.file == last.file and place.line < last.line
+    is_below = place.file == first.file and place.line > first.line
+    return is_above and (is_below or place.file != first.file)
 
 
 def where_wrapped(case: Case, parameters: list[Any]) -> list[Source]:

@@ -35,6 +35,11 @@ RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 POWERS = {"pow", "__pow__", "float_power"}
 MOST_SUSPECTS = 4
+# whose derivative is infinite where what goes in comes to 0, or to 1
+_STEEP = frozenset(
+    """pow sqrt rsqrt log log2 log10 log1p norm vector_norm div true_divide truediv reciprocal acos
+    asin atanh acosh""".split()
+)
 _INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
@@ -226,14 +231,31 @@ def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block
     """Blame the first node that got finite gradients and sent others."""
     step = first_maker(sizes, run, bad)
     if step is None:
-        why = in_backward(sizes, run, first_seen(sizes, run))
-        return sizes.answer(cause, "not_traced", broken=broken, why=why)
+        return not_traced(sizes, cause, broken, run)
     found = origin(sizes, run, step)
     if found.factor is not None:
         return by_factor(sizes, cause, broken, run, found.factor)
     if found.is_likely:
         return likely_made(sizes, cause, broken, run, point_of(sizes, found.step), value="NaN")
     return made_at(sizes, cause, broken, run, found.step, further_makers(sizes, run, bad, step))
+
+
+def not_traced(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation:
+    """Tell where a gradient was first seen that is not finite, where what came before it was not
+    measured; of a function whose derivative is infinite at an end of its range what to look for."""
+    first = next(s for s in sizes.steps[run.run] if s.broken)
+    node = sizes.graph.node[first.event.node_id]
+    call = sizes.graph.call.get(node.call_id)
+    is_steep = call is not None and plain_name(call.function) in _STEEP and cause is Cause.NAN
+    return sizes.answer(
+        cause,
+        "not_traced_steep" if is_steep else "not_traced",
+        calls=[call] if is_steep and call is not None else [],
+        nodes=[node.id],
+        broken=broken,
+        why=in_backward(sizes, run, first_seen(sizes, run)),
+        function=call.function if call is not None else "",
+    )
 
 
 def first_maker(sizes: Sizes, run: Backward, bad: list[Block]) -> Step | None:

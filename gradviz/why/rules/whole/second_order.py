@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.preview import only_zeros
-from gradviz.graph.records import Backward, Tensor
+from gradviz.graph.records import Backward, Call, Source, Tensor
 from gradviz.graph.sent import number_of
 from gradviz.watch.identity import read
 from gradviz.why.evidence.handed_on import plain_name
@@ -168,19 +168,33 @@ def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
     words, call = case.words, case.graph.call[second.run.call_id]
     of = words.name(second.of)
     made = case.graph.tensor[second.made].code_name if second.made is not None else ""
-    behind = case.facts.ancestors(call.inputs[:1])
-    straight = [
-        c
-        for c in case.facts.ordinary_calls
-        if plain_name(c.function) in functions and not behind.isdisjoint(c.outputs)
-    ]
+    straight = _straight_calls(case, functions)[-1:]
+    layers = _where_made(case, straight)
     return case.answer(
         Cause.ZERO_GRADIENT,
         "second_slope",
-        calls=[call, *straight[-1:]],
+        calls=[call] if layers else [call, *straight],
+        statements=layers,
         tensor_ids=[second.of, *([] if second.made is None else [second.made])],
         name=say("label.grad", name=of) if second.made is None else made or words.name(second.made),
         root=words.name(call.inputs[0]),
         of=of,
         functions=[f"{function}()" for function in functions],
     )
+
+
+def _straight_calls(case: Case, functions: list[str]) -> list[Call]:
+    """Return the calls of some functions behind what was differentiated."""
+    runs = [b for b in case.graph.backwards if b.kind == "grad"]
+    roots = [i for b in runs for i in case.graph.call[b.call_id].inputs[:1]]
+    behind, every = case.facts.ancestors(roots), case.facts.ordinary_calls
+    alike = (c for c in every if plain_name(c.function) in functions)
+    return [c for c in alike if not behind.isdisjoint(c.outputs)]
+
+
+def _where_made(case: Case, calls: list[Call]) -> list[Source]:
+    """Return the statements that give a model the layers in which calls ran, of each attribute that
+    is set once."""
+    parts = [c.module.rpartition(".")[2] for c in calls if c.module]
+    found = [case.statements.sets(part) for part in parts if part.isidentifier()]
+    return [every[0][0] for every in found if len(every) == 1]
