@@ -251,7 +251,7 @@ def not_traced(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explan
         cause,
         "not_traced_steep" if is_steep else "not_traced",
         calls=[call] if is_steep and call is not None else [],
-        nodes=[node.id],
+        nodes=[node.id] if is_steep else [],
         broken=broken,
         why=in_backward(sizes, run, first_seen(sizes, run)),
         function=call.function if call is not None else "",
