@@ -2128,6 +2128,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{reasons:sentences}",
         mend="{mends:sentences}",
     ),
+    (Cause.NO_GRAD_FN, "held_read"): Answer(
+        verdict="{start}",
+        why="an optimizer holds {names:few}, and {codes:few} reads what was computed from that as plain numbers: no gradient comes back through them. What is frozen besides is in no optimizer, so it may be meant.",
+        mend="compute with the tensor itself there. Where its number chooses places (an index, a slice): weigh all places by it, as torch.sigmoid(k * (position - border)) does, in the place of int().",
+    ),
     (Cause.NO_GRAD_FN, "kept_without_graph"): Answer(
         verdict="{start}",
         why="{reader} takes {kept} as {keeper} left it while gradients were off: it has no history.",

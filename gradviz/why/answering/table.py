@@ -163,6 +163,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, no_grad_fn.rebound, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.frozen_beside_new, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.kept_without_graph, of(Cause.NO_GRAD_FN)),
+    Rule(ERROR, RAISED, no_grad_fn.held_read_as_numbers, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.cut_off, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, without_prediction.without_prediction, of(Cause.NO_GRAD_FN)),
     Rule(ERROR, RAISED, no_grad_fn.left_torch, of(Cause.NO_GRAD_FN)),

@@ -200,6 +200,42 @@ def _kept_in(failure: Failure, state: int) -> tuple[Call, Call, str] | None:
     return None
 
 
+def held_read_as_numbers(failure: Failure) -> Explanation | None:
+    """Tell of what an optimizer holds and a call reads as a number, where all that was switched off
+    behind the loss is what no optimizer holds, as a network that is to stay."""
+    held = set[int]().union(*failure.optimizers)
+    reasons = {c.reason for c in failure.nearest_cuts}
+    frozen = {failure.graph.tensor[c.input_id].object_id for c in failure.nearest_cuts}
+    if reasons != {CutReason.FLAG_OFF} or frozen & held:
+        return None
+    leaving = [c for c in failure.graph.cuts if c.output_id is None]
+    cuts = [c for c in leaving if held & _objects_behind(failure, c)]
+    return _told_of_numbers(failure, cuts) if cuts else None
+
+
+def _told_of_numbers(failure: Failure, cuts: list[Cut]) -> Explanation:
+    """Tell of calls that read as numbers what an optimizer is to move."""
+    calls = (failure.graph.call[cut.call_id] for cut in cuts)
+    places = {site_of(call): call for call in calls}
+    leaves = {t.object_id: t for c in cuts for t in failure.facts.leaves_reached(c.input_id)}
+    return failure.answer(
+        Cause.NO_GRAD_FN,
+        "held_read",
+        calls=[*places.values()],
+        tensors=[failure.root, *leaves.values()],
+        cuts=cuts,
+        sure=Sure.LIKELY,
+        start=failure.start,
+        names=failure.names(leaves.values()),
+        codes=[failure.written(call) for call in places.values()],
+    )
+
+
+def _objects_behind(failure: Failure, cut: Cut) -> set[int]:
+    """Return the leaves from which what a call cuts off was computed."""
+    return {t.object_id for t in failure.facts.leaves_reached(cut.input_id)}
+
+
 def cut_off(failure: Failure) -> Explanation | None:
     """Tell that cuts stand between the root and what requires grad."""
     cuts = failure.nearest_cuts
