@@ -168,6 +168,8 @@ soak-why: $(DEV)
 	$(PY) tests/why/real_trial.py real_blind18 --check
 	$(PY) tests/why/real_trial.py real_blind18/healthy --check
 	$(PY) tests/why/real_trial.py real_blind19 --check
+	$(PY) tests/why/real_trial.py real_blind20 --check
+	$(PY) tests/why/real_trial.py real_blind20/healthy --check
 	$(PY) tests/why/real_trial.py real_learn6 --check
 	$(PY) tests/why/real_trial.py real_learn6/healthy --check
 	$(PY) tests/why/real_trial.py real_learn7 --check

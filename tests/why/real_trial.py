@@ -4,7 +4,7 @@ Each program is run in a notebook's shell of its own, in a process of its own: p
 ``%%gradviz`` cell ("pasted"), or cell by cell with only the last one marked ("last"), or as a script
 under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bare and with the names
 that the asker named. Prints every answer as it fell; a reader judges them. The questions of
-``real_blind`` and of ``real_blind2`` to ``real_blind19`` were kept aside, each run once when the rules
+``real_blind`` and of ``real_blind2`` to ``real_blind20`` were kept aside, each run once when the rules
 of its day were written, the fourth in two halves. ``real_learn6`` to ``real_learn8`` were collected to
 learn from. ``healthy`` are programs in which nothing is wrong, each of which asserts so at its end: an
 answer that names a fault there is a false alarm.

@@ -1,7 +1,7 @@
 """What is written of the real questions is so: torch alone runs each program, with and without its mend.
 
 Nothing of gradviz takes part. Every question was asked in public; ``questions.toml`` in ``real`` (to
-work with), ``real_blind`` and ``real_blind2`` to ``real_blind19`` (each kept aside, and run once; of the
+work with), ``real_blind`` and ``real_blind2`` to ``real_blind20`` (each kept aside, and run once; of the
 fourth one half and later the other), ``real_learn6`` and ``real_learn7``
 (to work with, collected later), and ``real_learn8`` and ``real_learn9`` (silent faults alone) has for each; the
 ``healthy`` of the third and of those after it hold more programs that look odd and are meant so:
@@ -129,20 +129,22 @@ ASKED = (
     "real_blind18",
     "real_blind18/healthy",
     "real_blind19",
+    "real_blind20",
+    "real_blind20/healthy",
     "real_learn6",
     "real_learn6/healthy",
     "real_learn7",
     "real_learn7/healthy",
     "real_learn8/healthy",
 )
-UNASKED: tuple[str, ...] = ("real_blind19/healthy",)  # collected, and nothing asks these here yet
+UNASKED: tuple[str, ...] = ()  # collected, and nothing asks these here yet
 SETS = {folder: questions(folder) for folder in ASKED}
 OPEN, BLIND, BLIND2, BLIND3, HEALTHY3, BLIND4, HEALTHY4, *LATER = SETS.values()
 BLIND5, HEALTHY5, BLIND6, HEALTHY6, BLIND7, HEALTHY7, *LATEST = LATER
 BLIND8, HEALTHY8, BLIND9, HEALTHY9, BLIND10, HEALTHY10, *LAST = LATEST
 BLIND11, HEALTHY11, BLIND12, HEALTHY12, BLIND13, HEALTHY13, *NEWEST = LAST
 BLIND14, HEALTHY14, BLIND15, HEALTHY15, BLIND16, HEALTHY16, *LATE_SETS = NEWEST
-BLIND17, HEALTHY17, BLIND18, HEALTHY18, BLIND19, *LEARNT = LATE_SETS
+BLIND17, HEALTHY17, BLIND18, HEALTHY18, BLIND19, BLIND20, HEALTHY20, *LEARNT = LATE_SETS
 LEARN6, LEARN7, (HEALTHY_LEARN8,) = LEARNT[:2], LEARNT[2:4], LEARNT[4:]
 ALL_ASKED = [question for asked in SETS.values() for question in asked]
 LEARN8 = questions("real_learn8")  # asked in test_silent_classes.py
@@ -266,6 +268,8 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
     assert Counter(question.kind for question in BLIND18) == {"silent": 21, "raises": 19}
     assert len(HEALTHY18) >= 30
     assert Counter(question.kind for question in BLIND19) == {"silent": 11, "raises": 9}
+    assert Counter(question.kind for question in BLIND20) == {"silent": 21, "raises": 19}
+    assert len(HEALTHY20) >= 30
     assert [len(part) >= least for part, least in zip(LEARN7, (24, 10), strict=True)] == [
         True,
         True,
@@ -285,6 +289,7 @@ def test_the_questions_are_many_and_sets_are_kept_aside() -> None:
         *HEALTHY16,
         *HEALTHY17,
         *HEALTHY18,
+        *HEALTHY20,
     )
     healthy = (*HEALTHY3, *HEALTHY4, *HEALTHY5, *HEALTHY6, *late, *learnt)
     assert {question.kind for question in healthy} == {"healthy"}

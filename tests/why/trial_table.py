@@ -415,6 +415,33 @@ def learnt_from_meant_so() -> str:
     return "Asked after the third round. " + _false_alarms("real_learn6/healthy") + " None since."
 
 
+def twentieth() -> str:
+    """Say how the twentieth set was collected, run and judged."""
+    asked = questions("real_blind20")
+    issues = _asked_at("GitHub issue", asked)
+    raising = sum(question.kind == "raises" for question in asked)
+    bare, named = (_placed("real_blind20", how) for how in HOW)
+    causes, named_causes = (_with_cause("real_blind20", how) for how in HOW)
+    return (
+        "Run once, at commit 988a719d. Two people who had read no rule collected it, before gradviz was asked: only what a person asks about a program of her own, with a symptom; "
+        "forums first, then the issues of PyTorch and of the large libraries, then those of others; of each search the first usable hit, none passed over as easy, common or not autograd's. "
+        f"{issues} GitHub issues, {len(asked) - issues} of forums; {raising} of {len(asked)} raise. Judged by two readers who had read no rule and tried the fixes. "
+        f"**The true cause at its place have {causes} of {len(asked)}, bare, and {named_causes}, named**: the right ones, and {len(bare)} vague ones, bare ({_listed(bare)}), and {len(named)}, named. "
+        "To j028 nothing was answered within 400 seconds: its picture had hundreds of cards side by side; that is mended. From now on this set is used up."
+    )
+
+
+def twentieth_meant_so() -> str:
+    """Say what the healthy programs of the twentieth set are, and how many false alarms fell in
+    them."""
+    asked = questions("real_blind20/healthy")
+    issues = _asked_at("GitHub issue", asked)
+    return (
+        f"Collected by a third person: {issues} of GitHub issues look odd and are meant so; the rest are others' questions and plain trainings of public code. Run once, at the same commit. "
+        + _false_alarms("real_blind20/healthy")
+    )
+
+
 def nineteenth() -> str:
     """Say how the nineteenth set was collected, run and judged."""
     asked = questions("real_blind19")
@@ -1000,6 +1027,12 @@ def page() -> str:
     raw = ", ".join(f"[{folder}](../tests/why/{folder}/answers.txt)" for folder in ASKED)
     return HEAD.format(raw=raw) + "\n".join(
         [
+            *_part("real_blind20", "The twentieth set, as it fell", twentieth()),
+            *_part(
+                "real_blind20/healthy",
+                "Programs that look odd and are meant so, and plain trainings, of the twentieth set",
+                twentieth_meant_so(),
+            ),
             *_part("real_blind19", "Half of a nineteenth set, as it fell", nineteenth()),
             *_part("real_blind18", "The eighteenth set, as it fell", eighteenth()),
             *_part(
