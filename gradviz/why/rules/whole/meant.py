@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause, Level
 from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.names.position import callee_of
+from gradviz.watch.identity import parameters
 from gradviz.why.question.subjects import held_by
 from gradviz.why.rules.many import pattern
 from gradviz.why.rules.whole import asked_beside
 from gradviz.why.rules.whole.losses import LETTING_GO
-from gradviz.why.shown.explanation import Explanation
+from gradviz.why.shown.explanation import BLOCKS, Explanation
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
     meant = asked_beside.told(case, found)
     if meant is not None:
         return meant.of(found)
+    if _is_of_a_reference(case, found):
+        return _observed(found, _on_condition(found), say("meant.not_known"))
     if _is_asked_for(case, found):
         return None
     is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
@@ -135,6 +138,29 @@ def _is_asked_for(case: Case, found: Explanation) -> bool:
     """Say whether the reader asked about the very tensor. What was trained and frozen after that is
     done with."""
     return bool(case.asks_for_tensors) and found.form != "frozen_since"
+
+
+def _is_of_a_reference(case: Case, found: Explanation) -> bool:
+    """Say whether a bare answer is about a network that runs where gradients are switched off, and
+    that no optimizer has, while one has another network of its class: a teacher, or the policy
+    before a training. That the program reads its gradients may be to show that there are none."""
+    is_switched = found.cause is Cause.CUT and {c.reason for c in found.cuts} <= {*BLOCKS}
+    is_by_the_reader = case.in_particular and not case.sure_grads  # not by what the program reads
+    if is_by_the_reader or not is_switched:
+        return False
+    objects = {case.graph.tensor[i].object_id for i in found.tensor_ids}
+    own = [m for m in case.known_modules if objects & _met(case, m)]
+    beside = [m for m in case.known_modules if any(type(m) is type(one) for one in own)]
+    held = [any(id(p) in case.held_anywhere for p in parameters(m)) for m in own]
+    others = [any(id(p) in case.held_anywhere for p in parameters(m)) for m in beside]
+    return bool(own) and not any(held) and any(others)
+
+
+def _met(case: Case, module: Any) -> set[int]:
+    """Return the parameters of a module that the recording met, by object id."""
+    assert case.recording is not None
+    states = map(case.recording.find, parameters(module))
+    return {state.object_id for state in states if state is not None}
 
 
 def _on_condition(found: Explanation) -> str:
