@@ -106,8 +106,7 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         return _observed(found, _on_condition(found), say("meant.not_known"))
     if _is_asked_for(case, found):
         return None
-    is_chosen = found.cause in _CHOSEN and found.form not in _CONTRADICTING
-    if is_chosen or (found.cause, found.form) in _CHOSEN_FORMS:
+    if _is_chosen(found):
         return _observed(found, found.mend, say("meant.not_known"))
     if _only_returned(case, found):
         return _observed(found, say("bare.if_wanted"), say("meant.not_known"))
@@ -116,6 +115,12 @@ def as_observed(case: Case, found: Explanation) -> Explanation | None:
         line = of_vain_steps(case, found) or say("meant.not_known")
         return _observed(found, _on_condition(found), line)
     return None
+
+
+def _is_chosen(found: Explanation) -> bool:
+    """Say whether an answer is about what programs do on purpose as often as not."""
+    is_usual = found.cause in _CHOSEN and found.form not in _CONTRADICTING
+    return is_usual or (found.cause, found.form) in _CHOSEN_FORMS
 
 
 def is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
