@@ -155,10 +155,14 @@ def _is_of_a_reference(case: Case, found: Explanation) -> bool:
         return False
     objects = {case.graph.tensor[i].object_id for i in found.tensor_ids}
     own = [m for m in case.known_modules if objects & _met(case, m)]
-    beside = [m for m in case.known_modules if any(type(m) is type(one) for one in own)]
-    held = [any(id(p) in case.held_anywhere for p in parameters(m)) for m in own]
-    others = [any(id(p) in case.held_anywhere for p in parameters(m)) for m in beside]
-    return bool(own) and not any(held) and any(others)
+    beside = [m for m in case.known_modules if type(m) in set(map(type, own))]
+    held = [m for m in beside if _is_held(case, m)]
+    return bool(held) and not any(m is one for m in own for one in held)
+
+
+def _is_held(case: Case, module: Any) -> bool:
+    """Say whether an optimizer has parameters of a module."""
+    return not case.held_anywhere.keys().isdisjoint(map(id, parameters(module)))
 
 
 def _met(case: Case, module: Any) -> set[int]:
