@@ -151,13 +151,17 @@ def _is_of_a_reference(case: Case, found: Explanation) -> bool:
     before a training. That the program reads its gradients may be to show that there are none."""
     is_switched = found.cause is Cause.CUT and {c.reason for c in found.cuts} <= {*BLOCKS}
     is_by_the_reader = case.in_particular and not case.sure_grads  # not by what the program reads
-    if is_by_the_reader or not is_switched:
-        return False
+    return is_switched and not is_by_the_reader and _stands_beside_a_held_one(case, found)
+
+
+def _stands_beside_a_held_one(case: Case, found: Explanation) -> bool:
+    """Say whether an answer is about networks that no optimizer has, and one has another of their
+    class."""
     objects = {case.graph.tensor[i].object_id for i in found.tensor_ids}
     own = [m for m in case.known_modules if objects & _met(case, m)]
-    beside = [m for m in case.known_modules if type(m) in set(map(type, own))]
-    held = [m for m in beside if _is_held(case, m)]
-    return bool(held) and not any(m is one for m in own for one in held)
+    kinds = set(map(type, own))
+    beside = [m for m in case.known_modules if type(m) in kinds and _is_held(case, m)]
+    return bool(beside) and not any(_is_held(case, m) for m in own)
 
 
 def _is_held(case: Case, module: Any) -> bool:
