@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from gradviz.picture.outline.scene import Card, Tone
 from gradviz.picture.outline.unit import Kind, Unit
 
 ADVERSARIAL = Path(__file__).parents[1] / "why" / "real_blind11" / "healthy"
+TWENTIETH = Path(__file__).parents[1] / "why" / "real_blind20"
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\ntorch.manual_seed(0)\n"
 BY_HAND = (
@@ -267,6 +269,27 @@ for episode in range(14):
     fitting.fitted()
     assert max(looked) > SEVERAL + 20
     assert len({n for n in looked if n > SEVERAL + 20}) < 30
+
+
+def test_far_more_cards_side_by_side_than_a_page_are_laid_out_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Derivatives by derivatives in each of 50 rounds: no layout of so many cards fits a page, and
+    to fold them one after the other took minutes."""
+    text = next(TWENTIETH.glob("j028_*.py")).read_text(encoding="utf-8")
+    linecache.cache["stream.py"] = len(text), None, text.splitlines(True), "stream.py"
+    with pytest.raises(RuntimeError, match="does not require grad"), gv.record() as rec:
+        exec(compile(text, "stream.py", "exec"), {"__name__": "stream"})
+    fitting, tried = Fitting(rec.graph, render.laid_out), list[Plan]()
+    laid_out = Fitting.laid_out
+    monkeypatch.setattr(
+        Fitting,
+        "laid_out",
+        lambda self, plan, **more: [tried.append(plan), laid_out(self, plan, **more)][1],
+    )
+    fitting.fitted()
+    assert max(len(plan.units) for plan in tried) > SEVERAL
+    assert len(tried) < 10
 
 
 def test_one_module_again_and_again_is_looked_at_once_for_each_step_that_it_may_be(
