@@ -52,7 +52,7 @@ def _inference_among(around: list[Any]) -> Switch | None:
 
 
 def _branches(switch: Any) -> list[Any]:
-    """Return what a context may be: of ``no_grad() if frozen else nullcontext()`` both."""
+    """Return what a context may be: of ``inference_mode() if fast else no_grad()`` both."""
     return [switch.body, switch.orelse] if isinstance(switch, ast.IfExp) else [switch]
 
 

@@ -2130,7 +2130,7 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.NO_GRAD_FN, "held_read"): Answer(
         verdict="{start}",
-        why="an optimizer holds {names:few}, and {codes:few} reads what was computed from that as plain numbers: no gradient comes back through them. What is frozen besides is in no optimizer, so it may be meant.",
+        why="an optimizer holds {names:few}, and {codes:few} {n:reads|read} what was computed from that as plain numbers: no gradient comes back through them. What is frozen besides is in no optimizer, so it may be meant.",
         mend="compute with the tensor itself there. Where its number chooses places (an index, a slice): weigh all places by it, as torch.sigmoid(k * (position - border)) does, in the place of int().",
     ),
     (Cause.NO_GRAD_FN, "kept_without_graph"): Answer(
@@ -3495,11 +3495,6 @@ NOT_FINITE = {
         why="{why}",
         mend="torch.autograd.set_detect_anomaly(True) names the forward of the node.",
     ),
-    "not_traced_steep": Answer(
-        verdict="{broken}",
-        why="{why} The derivative of {function}() is infinite at an end of its range (a root, or a power below 1, at 0; a logarithm or a division by 0), and a mask's 0 behind it makes NaN of that.",
-        mend="keep what goes into this call away from there, before it: x.clamp(min=1e-6) in the place of x.",
-    ),
 }
 SMALL |= {
     (cause, form): answer
@@ -3816,7 +3811,7 @@ ACCOUNT = {
     "sum_scaled": "{step} used the sum of {n} backwards of {loss}, scaled by {scaled}.",
     "clipped_elsewhere": "{clip} clipped {clipped} only, and {step} moved {names}, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
     "clipped_in_part": "{clip} clipped {clipped} only; {step} moved {names} too, whose gradients went in as they came. If these were to be clipped: hand their parameters to the clipping.",
-    "backward_again": "{second} starts from {loss} as {first} did: it adds the same gradient to .grad of {names:few} once more, and gives no second derivative. For that: g = torch.autograd.grad({loss}, x, create_graph=True)[0], and then torch.autograd.grad(g.sum(), x).",
+    "backward_again": "{second} starts from {loss} as {first} did: it adds the same gradient to .grad of {names:few} once more, and gives no second derivative. For that: g = torch.autograd.grad({loss}, {leaf}, create_graph=True)[0], and then torch.autograd.grad(g.sum(), {leaf}).",
     "cleared_before_step": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes before that backward. If it is to train: that step after it.",
     "cleared_in_between": "{loss} trains nothing: {n:once|each of # times} {clear} cleared what its backward had brought to {names}, before a step used any of it; {step}, which moves {names}, comes after that. If it is to train: clear before that backward, and not between it and the step.",
     "eval_of_a_part": "{code} ({place}) freezes nothing: it changes only what dropout and batch norm do, and {step} moved {names} all the same. If {part} is to stand still: {part}.requires_grad_(False) before the training, beside eval().",

@@ -3885,6 +3885,30 @@ opt.step()
     ("p.data.copy_(q.data)", "p.data = q.data", "p.data.copy_(q.data)"),
 )
 fix(
+    "not_moved/in_list",
+    "net, loss",
+    "not net.layers[0].weight.equal(before)",
+    """
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
+    def forward(self, x):
+        return self.layers[1](self.layers[0](x))
+net, head = Listed(), nn.Linear(2, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+before = net.layers[0].weight.detach().clone()
+loss = head(net(torch.ones(1, 2))).sum()
+loss.backward()
+opt.step()
+""",
+    (
+        "net.layers as nn.ModuleList",
+        "[nn.Linear(2, 2), nn.Linear(2, 2)]",
+        "nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])",
+    ),
+)
+fix(
     "not_moved/made_again",
     "net",
     "not net[1].weight.equal(before)",
@@ -7461,7 +7485,6 @@ NOT_TRIED = {
     "no_backward_yet/not_run_or_cleared": "it says how to look",
     "nan/forward": "it says where to look",
     "nan/not_traced": "it says where to look",
-    "nan/not_traced_steep": "where gradients on the way were not measured; tried as nan/node",
     "exploding/not_traced": "it says where to look",
     "not_in_loss/base_used": "a view made under no_grad and switched on by hand",
     "not_known/used_up": "without a recording: tried with one as second_backward/same_graph",

@@ -40,8 +40,8 @@ from gradviz.picture.outline.units import Expansion
 
 WIDTH, HEIGHT = 639, 894  # points: with the rim 860×1200 CSS pixels
 FAR_TOO_HIGH = 2 * HEIGHT  # points: from here on a narrower card does not help
-INPUTS = 12  # that have cards: the hundred slices that a loop goes through have none
 FAR_TOO_WIDE = 4 * WIDTH  # points: from here on folding one card after the other takes minutes
+INPUTS = 12  # that have cards: the hundred slices that a loop goes through have none
 SEVERAL = 100  # cards that are laid out as they are; more stand under each other
 BESIDE = 20  # points by which a card stands beside another one, and not above it
 ROOMY = 640  # points: below, closed modules get a row for each of theirs

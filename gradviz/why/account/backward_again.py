@@ -32,10 +32,11 @@ def backward_again(steps: Steps) -> Iterator[Remark]:
             continue
         told.add(place)
         fields = {
-            "loss": steps.words.name(one.inputs[0]),
+            "loss": steps.words.as_written(one.inputs[0]),
             "first": steps.words.at(one),
             "second": steps.words.at(other),
             "names": steps.names(twice),
+            "leaf": steps.words.as_written(steps.facts.latest_state[min(twice)].id),
         }
         yield Remark(Weight.WEIGHTY, "backward_again", fields, (other, one), frozenset(twice))
 

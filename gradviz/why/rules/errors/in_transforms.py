@@ -4,7 +4,6 @@ and what the transform is to be told."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,9 +12,8 @@ from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.refused_values import Fields
 from gradviz.words.speech import Code
-
-Fields = Mapping[str, Any] | None
 
 _BATCH_NORMS = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
 # what goes one way or another by a value

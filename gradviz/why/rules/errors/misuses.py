@@ -19,7 +19,13 @@ from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
-from gradviz.why.rules.errors import in_transforms, refused_loads, refused_targets, refused_values
+from gradviz.why.rules.errors import (
+    in_transforms,
+    refused_loads,
+    refused_steps,
+    refused_targets,
+    refused_values,
+)
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
 
@@ -427,25 +433,25 @@ MISUSES: tuple[Misuse, ...] = (
         r"size of tensor a \(\d+\) must match the size of tensor b",
         MISUSED,
         "state_of_other_shapes",
-        refused_loads.state_of_other_shapes,
+        refused_steps.state_of_other_shapes,
     ),
     Misuse(
         r"float\(\) argument must be .{1,40} not 'NoneType'",
         MISUSED,
         "closure_without_loss",
-        refused_loads.closure_without_loss,
+        refused_steps.closure_without_loss,
     ),
     Misuse(
         r"Tried to step \d+ times\. The specified number of total steps is (?P<total>\d+)",
         MISUSED,
         "schedule_over",
-        refused_loads.schedule_that_is_over,
+        refused_steps.schedule_that_is_over,
     ),
     Misuse(
         r"ReduceLROnPlateau\.step\(\) missing 1 required positional argument: 'metrics'",
         MISUSED,
         "nothing_watched",
-        refused_loads.stepped,
+        refused_steps.stepped,
     ),
     # modules
     Misuse(r"Error\(s\) in loading state_dict", MISUSED, "prefixed", refused_loads.prefixed),

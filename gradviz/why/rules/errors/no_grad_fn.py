@@ -228,6 +228,7 @@ def _told_of_numbers(failure: Failure, cuts: list[Cut]) -> Explanation:
         start=failure.start,
         names=failure.names(leaves.values()),
         codes=[failure.written(call) for call in places.values()],
+        n=len(places),
     )
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import torch
 
 from gradviz.names.position import callee_of
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.refused_values import Fields
 from gradviz.words.speech import Code
-
-Fields = Mapping[str, Any] | None
 
 _TWO_SIZES = re.compile(r"[tT]arget size \(torch\.Size\(\[([\d, ]*)\]\)\).*?\[([\d, ]*)\]")
 _MAKERS = ("tensor", "as_tensor", "FloatTensor")

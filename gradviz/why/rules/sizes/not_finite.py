@@ -35,11 +35,6 @@ RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 POWERS = {"pow", "__pow__", "float_power"}
 MOST_SUSPECTS = 4
-# whose derivative is infinite where what goes in comes to 0, or to 1
-_STEEP = frozenset(
-    """pow sqrt rsqrt log log2 log10 log1p norm vector_norm div true_divide truediv reciprocal acos
-    asin atanh acosh""".split()
-)
 _INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
@@ -242,20 +237,20 @@ def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block
 
 def not_traced(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation:
     """Tell where a gradient was first seen that is not finite, where what came before it was not
-    measured; of a function whose derivative is infinite at an end of its range what to look for."""
-    first = next(s for s in sizes.steps[run.run] if s.broken)
-    node = sizes.graph.node[first.event.node_id]
+    measured; of a call that is known to make such ones what keeps it finite."""
+    node = sizes.graph.node[_first_broken(sizes, run).event.node_id]
     call = sizes.graph.call.get(node.call_id)
-    is_steep = call is not None and plain_name(call.function) in _STEEP and cause is Cause.NAN
-    return sizes.answer(
+    suspects = [] if call is None else [call]
+    advised = advice(sizes.facts, sizes.words, suspects)
+    answer = sizes.answer(
         cause,
-        "not_traced_steep" if is_steep else "not_traced",
-        calls=[call] if is_steep and call is not None else [],
-        nodes=[node.id] if is_steep else [],
+        "not_traced",
+        calls=suspects if advised is not None else [],
+        nodes=[node.id] if advised is not None else [],
         broken=broken,
         why=in_backward(sizes, run, first_seen(sizes, run)),
-        function=call.function if call is not None else "",
     )
+    return answer if advised is None else answer._replace(mend=advised.mend)
 
 
 def first_maker(sizes: Sizes, run: Backward, bad: list[Block]) -> Step | None:
@@ -469,8 +464,7 @@ def place_of(sizes: Sizes, found: Number, call: Call | None) -> str:
 
 def first_seen(sizes: Sizes, run: Backward) -> str:
     """Say where a gradient was first seen that is not finite."""
-    steps = sizes.steps[run.run]
-    first = next(s for s in steps if s.broken)
+    steps, first = sizes.steps[run.run], _first_broken(sizes, run)
     before = steps[: steps.index(first)]
     node = sizes.graph.node[first.event.node_id].name
     if not first.sound and not before:
@@ -478,6 +472,11 @@ def first_seen(sizes: Sizes, run: Backward) -> str:
     if not first.sound and all(s.known for s in before):
         return say("small.arrived_broken", node=node, arrived=first.arrived_words)
     return say("small.first_seen", node=node)
+
+
+def _first_broken(sizes: Sizes, run: Backward) -> Step:
+    """Return the first node of a backward that sent a gradient which is not finite."""
+    return next(step for step in sizes.steps[run.run] if step.broken)
 
 
 def in_backward(sizes: Sizes, run: Backward, why: str) -> str:

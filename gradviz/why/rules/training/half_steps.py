@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Source
+from gradviz.graph.records import Call
 from gradviz.graph.training import Did
 from gradviz.why.evidence.loss_rows import loss_rows
 from gradviz.why.shown.explanation import Explanation
@@ -29,7 +29,7 @@ def lost_eps(case: Case, found: Explanation) -> Explanation | None:
         step = _breaking_step(case, halves) if halves else None
         if step is None:
             continue
-        made = _where_made(case, optimizer)
+        made = case.where_made(optimizer)
         told = case.answer(
             Cause.NAN,
             "lost_eps",
@@ -87,9 +87,3 @@ def _was_sound(case: Case, backward: Call) -> bool:
     """Say whether a backward met no gradient that is not finite."""
     run = case.facts.run_of_call.get(backward.id)
     return run is not None and not any(step.broken for step in case.sizes.steps[run.run])
-
-
-def _where_made(case: Case, optimizer: Any) -> list[Source]:
-    """Return the one statement that gives an optimizer its name, in a list."""
-    made = case.statements.binds(case.called.get(id(optimizer), ""))
-    return [place for place, _ in made] if len(made) == 1 else []

@@ -168,7 +168,7 @@ def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
     words, call = case.words, case.graph.call[second.run.call_id]
     of = words.name(second.of)
     made = case.graph.tensor[second.made].code_name if second.made is not None else ""
-    straight = _straight_calls(case, functions)[-1:]
+    straight = _straight_calls(case, call, functions)[-1:]
     layers = _where_made(case, straight)
     return case.answer(
         Cause.ZERO_GRADIENT,
@@ -183,11 +183,12 @@ def _told(case: Case, second: Second, functions: list[str]) -> Explanation:
     )
 
 
-def _straight_calls(case: Case, functions: list[str]) -> list[Call]:
-    """Return the calls of some functions behind what was differentiated."""
-    runs = [b for b in case.graph.backwards if b.kind == "grad"]
-    roots = [i for b in runs for i in case.graph.call[b.call_id].inputs[:1]]
-    behind, every = case.facts.ancestors(roots), case.facts.ordinary_calls
+def _straight_calls(case: Case, second: Call, functions: list[str]) -> list[Call]:
+    """Return the calls of some functions behind what was differentiated, and then again."""
+    given, every = case.facts.ancestors(second.inputs[:1]), case.facts.ordinary_calls
+    calls = (case.graph.call[b.call_id] for b in case.graph.backwards if b.kind == "grad")
+    firsts = [call.inputs[0] for call in calls if not given.isdisjoint(call.outputs)]
+    behind = given | case.facts.ancestors(firsts)
     alike = (c for c in every if plain_name(c.function) in functions)
     return [c for c in alike if not behind.isdisjoint(c.outputs)]
 
