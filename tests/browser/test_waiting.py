@@ -221,6 +221,7 @@ def test_when_the_kernel_is_gone_a_click_says_so(
         course, question, slow, player = panels
         press(course, "copy_")
         course.shows(oracle.course(copy="copy_"))
+        page.wait_for_function("() => live.idle()")  # the click is answered after its picture
         ENDS[how](page)
         page.wait_for_timeout(1500)
         if how == "restarted":
