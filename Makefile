@@ -132,46 +132,4 @@ soak-tests: $(DEV)
 	$(PY) tests/soak_tests.py --write
 
 soak-why: $(DEV)
-	$(PY) tests/why/real_trial.py real --check
-	$(PY) tests/why/real_trial.py real_blind --check
-	$(PY) tests/why/real_trial.py real_blind2 --check
-	$(PY) tests/why/real_trial.py real_blind3 --check
-	$(PY) tests/why/real_trial.py real_blind3/healthy --check
-	$(PY) tests/why/real_trial.py real_blind4 --check
-	$(PY) tests/why/real_trial.py real_blind4/healthy --check
-	$(PY) tests/why/real_trial.py real_blind5 --check
-	$(PY) tests/why/real_trial.py real_blind5/healthy --check
-	$(PY) tests/why/real_trial.py real_blind6 --check
-	$(PY) tests/why/real_trial.py real_blind6/healthy --check
-	$(PY) tests/why/real_trial.py real_blind7 --check
-	$(PY) tests/why/real_trial.py real_blind7/healthy --check
-	$(PY) tests/why/real_trial.py real_blind8 --check
-	$(PY) tests/why/real_trial.py real_blind8/healthy --check
-	$(PY) tests/why/real_trial.py real_blind9 --check
-	$(PY) tests/why/real_trial.py real_blind9/healthy --check
-	$(PY) tests/why/real_trial.py real_blind10 --check
-	$(PY) tests/why/real_trial.py real_blind10/healthy --check
-	$(PY) tests/why/real_trial.py real_blind11 --check
-	$(PY) tests/why/real_trial.py real_blind11/healthy --check
-	$(PY) tests/why/real_trial.py real_blind12 --check
-	$(PY) tests/why/real_trial.py real_blind12/healthy --check
-	$(PY) tests/why/real_trial.py real_blind13 --check
-	$(PY) tests/why/real_trial.py real_blind13/healthy --check
-	$(PY) tests/why/real_trial.py real_blind14 --check
-	$(PY) tests/why/real_trial.py real_blind14/healthy --check
-	$(PY) tests/why/real_trial.py real_blind15 --check
-	$(PY) tests/why/real_trial.py real_blind15/healthy --check
-	$(PY) tests/why/real_trial.py real_blind16 --check
-	$(PY) tests/why/real_trial.py real_blind16/healthy --check
-	$(PY) tests/why/real_trial.py real_blind17 --check
-	$(PY) tests/why/real_trial.py real_blind17/healthy --check
-	$(PY) tests/why/real_trial.py real_blind18 --check
-	$(PY) tests/why/real_trial.py real_blind18/healthy --check
-	$(PY) tests/why/real_trial.py real_blind19 --check
-	$(PY) tests/why/real_trial.py real_blind20 --check
-	$(PY) tests/why/real_trial.py real_blind20/healthy --check
-	$(PY) tests/why/real_trial.py real_learn6 --check
-	$(PY) tests/why/real_trial.py real_learn6/healthy --check
-	$(PY) tests/why/real_trial.py real_learn7 --check
-	$(PY) tests/why/real_trial.py real_learn7/healthy --check
-	$(PY) tests/why/real_trial.py real_learn8/healthy --check
+	$(PY) tests/why/real_trial.py all --check

@@ -3,11 +3,9 @@
 Each program is run in a notebook's shell of its own, in a process of its own: pasted whole into one
 ``%%gradviz`` cell ("pasted"), or cell by cell with only the last one marked ("last"), or as a script
 under ``gv.record()`` and ``gv.explain()`` ("script"). Then ``why`` is asked bare and with the names
-that the asker named. Prints every answer as it fell; a reader judges them. The questions of
-``real_blind`` and of ``real_blind2`` to ``real_blind20`` were kept aside, each run once when the rules
-of its day were written, the fourth in two halves. ``real_learn6`` to ``real_learn8`` were collected to
-learn from. ``healthy`` are programs in which nothing is wrong, each of which asserts so at its end: an
-answer that names a fault there is a false alarm.
+that the asker named. Prints every answer as it fell; a reader judges them. ``trials.py`` says which
+folders there are; ``all`` is all of those. ``healthy`` are programs in which nothing is wrong, each of
+which asserts so at its end: an answer that names a fault there is a false alarm.
 """
 
 from __future__ import annotations
@@ -20,12 +18,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from test_real_truth import ASKED, HERE, UNASKED, Question, cells, questions
-from trial_table import no_longer_right
+from trials import ASKED, HERE, Question, cells, no_longer_right, questions
 
 WAYS = ("pasted", "last", "script")
 # What nearly every question takes, loaded once, before the processes part: every optimizer takes
@@ -209,8 +206,8 @@ def report(question: Question, answers: dict[str, Told]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", choices=[*ASKED, *UNASKED, "healthy"])
-    parser.add_argument("only", nargs="*", help="ids of questions")
+    parser.add_argument("folders", nargs="+", help="of tests/why, or all")
+    parser.add_argument("--only", nargs="+", help="ids of questions")
     parser.add_argument("--way", choices=WAYS, default="pasted")
     parser.add_argument("--json", help="a file for the answers, by id of the question")
     parser.add_argument("--check", action="store_true", help="fail where a right answer is lost")
@@ -223,18 +220,29 @@ def main() -> None:
     for name in LOADED:
         importlib.import_module(name)
     gv.explain(torch.ones(1, requires_grad=True), names={})
-    asked = healthy_programs() if chosen.folder == "healthy" else questions(chosen.folder)
-    if chosen.only:
-        asked = [question for question in asked if question.fields["id"] in chosen.only]
     told: dict[str, dict[str, Told]] = {}
-    for question in asked:
-        name = question.fields["id"]
-        told[name] = ask(question, chosen.way)
-        print("\n".join(report(question, told[name])), flush=True)
+    lost: list[str] = []
+    for folder in ASKED if chosen.folders == ["all"] else chosen.folders:
+        answers = dict(_answers(folder, chosen.only, chosen.way))
+        told |= answers
+        lost += no_longer_right(folder, answers) if folder != "healthy" else ()
     if chosen.json:
         Path(chosen.json).write_text(json.dumps(told))
-    if chosen.check and (lost := no_longer_right(chosen.folder, told)):
+    if chosen.check and lost:
         sys.exit("\n".join(lost))
+
+
+def _answers(
+    folder: str, only: Sequence[str] | None, way: str
+) -> Iterator[tuple[str, dict[str, Told]]]:
+    """Ask the questions of a folder, print each answer, and yield it with the id of its question."""
+    for question in healthy_programs() if folder == "healthy" else questions(folder):
+        name = question.fields["id"]
+        if only and name not in only:
+            continue
+        told = ask(question, way)
+        print("\n".join(report(question, told)), flush=True)
+        yield name, told
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from test_real_truth import LEARN8, LEARN9, Question, tomllib
 from test_symptom import asked
+from trials import Question, questions, tomllib
 
 # what torch warns of is not what is tested
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -47,7 +47,7 @@ REAL = {
     "q1206": ".train() at the start of every epoch",
     "q1213": "No gradient of F.mse_loss(s_f, t_f) comes back that way to student.backbone",
 }
-LEARNT = [*LEARN8, *LEARN9]
+LEARNT = [*questions("real_learn8"), *questions("real_learn9")]
 each_real = pytest.mark.parametrize("question", LEARNT, ids=[q.fields["id"] for q in LEARNT])
 each_meant = pytest.mark.parametrize("meant", MEANT, ids=[m["name"] for m in MEANT])
 
