@@ -127,7 +127,7 @@ def no_longer_right(folder: str, answers: dict[str, Any]) -> list[str]:
                 continue
             cause, lines, _ = answers[name][how]
             if not any(
-                _is_right_still(right, set(by_id[name].fields["blame"]), cause, lines)
+                _is_right_still(right, by_id[name], cause, lines)
                 for right in _right_answers(by_id[name], told, how)
             ):
                 changed.append(
@@ -152,8 +152,12 @@ def _right_answers(question: Question, told: dict[str, Any], how: str) -> Iterat
 
 
 def _is_right_still(
-    right: dict[str, Any], blamed: set[int], cause: str, lines: Sequence[int]
+    right: dict[str, Any], question: Question, cause: str, lines: Sequence[int]
 ) -> bool:
-    """Say whether an answer has the cause that was right, and one of the places where that had."""
+    """Say whether an answer has the cause that was right, and one of the places where that had; of
+    a program in which nothing is wrong, whether it names no fault."""
+    if question.kind == "healthy" and cause == "healthy":
+        return True
+    blamed = set(question.fields["blame"])
     had_place = not blamed.isdisjoint(right["lines"])
     return cause == right["cause"] and not (had_place and blamed.isdisjoint(lines))

@@ -77,6 +77,7 @@ from gradviz.why.account.overlaps import overlaps
 from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
 from gradviz.why.account.own_backward import own_backwards
 from gradviz.why.account.own_targets import own_targets
+from gradviz.why.account.pace import pace
 from gradviz.why.account.padding import rows_left_out
 from gradviz.why.account.parts_kept_off import parts_kept_off
 from gradviz.why.account.parts_of_others import parts_of_others
@@ -382,6 +383,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from settings(case)
     yield from small_steps(case)
     yield from loss_values(case)
+    yield from pace(case)
     yield from falling(case)
     yield from own_backwards(case.facts, words, case.statements)
     yield from Values(case.graph, words, case.statements, trained).remarks()

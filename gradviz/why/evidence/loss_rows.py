@@ -56,16 +56,16 @@ def loss_rows(facts: Facts) -> list[LossRow]:
 def first_after_each_step(row: LossRow, training: Training) -> LossRow:
     """Return the row with the first loss alone behind each step: between two steps over the sum of
     several backwards the weights stay, and only the data differ."""
-    stepped = _stepped(training)
+    calls = stepped(training)
     kept = [
         at
         for at, call in enumerate(row.calls)
-        if at == 0 or any(row.calls[at - 1].id < i < call.id for i in stepped)
+        if at == 0 or any(row.calls[at - 1].id < i < call.id for i in calls)
     ]
     return LossRow([row.calls[at] for at in kept], [row.values[at] for at in kept])
 
 
-def _stepped(training: Training) -> dict[int, Call]:
+def stepped(training: Training) -> dict[int, Call]:
     """Return the calls that stepped, by id."""
     every = (m for moments in training.moments.values() for m in moments)
     return {m.call.id: m.call for m in every if m.did is Did.STEPPED}
@@ -76,13 +76,13 @@ def steps_between(row: LossRow, training: Training) -> list[Call]:
     where none stands behind one of them: then no step made it grow."""
     begin = row.values.index(row.grows[0]) if row.grows else 0
     growing = row.calls[begin : begin + len(row.grows)]
-    stepped = _stepped(training)
+    calls = stepped(training)
     found = []
     for one, other in pairwise(growing):
-        between = [i for i in stepped if one.id < i < other.id]
+        between = [i for i in calls if one.id < i < other.id]
         if not between:
             return []
-        found.append(stepped[max(between)])
+        found.append(calls[max(between)])
     return found
 
 
