@@ -2098,6 +2098,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it holds one number for each element of the output.",
         mend="call backward() without a gradient: for one number it is 1.",
     ),
+    (Cause.GRADIENT_SHAPE, "same_numbers"): Answer(
+        verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
+        why="it holds one number for each element of the output; these are as many, in another shape.",
+        mend="{anew} in the place of {start}.",
+    ),
     # it is one number too, in another shape
     (Cause.GRADIENT_SHAPE, "one_reshaped"): Answer(
         verdict="Backward was given a gradient of shape {given}, and {name} has shape {shape}.",
@@ -2644,6 +2649,21 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="such a state tells its parameters by their order, group by group: it fits an optimizer that was given as many.",
         mend="leave {code} out: the optimizer begins anew. If it is to go on as it was saved: give it the parameters that it had then, in that order.",
     ),
+    (Cause.MISUSED, "state_of_other_groups"): Answer(
+        verdict="The saved state is that of an optimizer with {saved} parameters in its groups, and {optimizer} has {has} in its own.",
+        why="such a state tells its parameters by their order, group by group: it fits an optimizer that was given as many.",
+        mend="make {optimizer} as it was made when it was saved: as many groups, of the same parameters, in that order; else leave {code} out, and it begins anew.",
+    ),
+    (Cause.MISUSED, "gradients_of_half"): Answer(
+        verdict="The parameters of {optimizer} are float16, so their gradients are, and {scaler} unscales float32 alone.",
+        why="autocast takes float16 where that is enough; parameters, and the steps that move them, stay float32.",
+        mend="leave {made} out, and give the model float32: autocast casts what it is given.",
+    ),
+    (Cause.MISUSED, "gradients_of_half_unseen"): Answer(
+        verdict="The parameters of {optimizer} are float16, so their gradients are, and {scaler} unscales float32 alone.",
+        why="autocast takes float16 where that is enough; parameters, and the steps that move them, stay float32.",
+        mend="float() on the model before the optimizer is made: autocast casts what it is given.",
+    ),
     (Cause.MISUSED, "state_of_other_shapes"): Answer(
         verdict="{optimizer} has, for a parameter of shape {shape}, a state of shape {kept}: that of another model.",
         why="such a state tells its parameters by their order alone; their shapes are compared with it in the step only.",
@@ -2764,10 +2784,45 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a class is the place of its score.",
         mend="{needed} outputs, or more, for the layer that makes {scores}.",
     ),
+    (Cause.MISUSED, "samples_folded"): Answer(
+        verdict="{reshape:begin} makes {rows} rows of {samples} samples: it takes {width} numbers for one, and each sample has {numbers} there.",
+        why="what it reshapes has the shape {shape}; the first dimension, of the samples, has to stay.",
+        mend="{anew} in its place, and {numbers} inputs for the linear layer after it, where that is made.",
+    ),
+    (Cause.MISUSED, "positions_as_samples"): Answer(
+        verdict="{reshape:begin} makes {rows} rows of {samples} samples: each position of a sample counts as a sample of its own.",
+        why="what it reshapes has the shape {shape}, and the target has one value for each sample.",
+        mend="one row for each sample, without that reshape: the last position ([:, -1]), or the mean over all (.mean(1)); or a target for each position, flattened alike.",
+    ),
+    (Cause.MISUSED, "made_for_other_batch"): Answer(
+        verdict="{made:begin} is made for {size} samples, and this batch has {samples}.",
+        why="the last batch of a loader may be smaller, and {code} does not ask how large the batch is.",
+        mend="{wanted} for its first size, in each iteration; or drop_last=True for the DataLoader.",
+    ),
+    (Cause.MISUSED, "dimension_missing"): Answer(
+        verdict="{first:begin} has the shape {shape} and {second} has {other}: they do not fit element by element.",
+        why="dimensions are put side by side from the last one, and a dimension that is missing is added in front.",
+        mend="{anew} in the place of {given} in {code}: of shape {then}, it goes with {other}.",
+    ),
+    (Cause.MISUSED, "dimension_missing_somewhere"): Answer(
+        verdict="{first:begin} has the shape {shape} and {second} has {other}: they do not fit element by element.",
+        why="dimensions are put side by side from the last one, and a dimension that is missing is added in front.",
+        mend="one more dimension of size 1 for {given} in {code}, where it is meant: {fitting:list} both fit {other}.",
+    ),
+    (Cause.MISUSED, "not_alike"): Answer(
+        verdict="{first:begin} has the shape {shape} and {second} has {other}: they do not fit element by element.",
+        why="dimensions are put side by side from the last one; dimension {dimension} has {one} against {two}, and only a 1 fits any size.",
+        mend="give both the same size there, in the lines that make them.",
+    ),
     (Cause.MISUSED, "scores_for_probabilities"): Answer(
         verdict="{loss} takes probabilities, and {scores} has values below 0 or above 1.",
         why="the last layer gives scores; what makes probabilities of them is a sigmoid.",
         mend="{wanted} in the place of {loss}: it takes scores, and has the sigmoid in it.",
+    ),
+    (Cause.MISUSED, "tanh_for_probabilities"): Answer(
+        verdict="{loss} takes probabilities, and {scores} comes out of a tanh, with values down to -1.",
+        why="what gives values between 0 and 1 is a sigmoid.",
+        mend="a sigmoid in the place of that tanh.",
     ),
     (Cause.MISUSED, "scale_not_positive"): Answer(
         verdict="{parameter} of {kind} has to be above 0, and {given} is not for all of its values.",
@@ -2836,6 +2891,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="it starts a backward of its own inside, which fills .grad of all that it meets.",
         mend="use_reentrant=False in that checkpoint.",
     ),
+    (Cause.CHECKPOINT_DIFFERS, "reentrant_in_parallel"): Answer(
+        verdict="A reentrant checkpoint runs in a DistributedDataParallel that looks for unused parameters.",
+        why="it does not see into the checkpoint, and counts the parameters there as unused, so as ready; then the checkpoint's own backward makes them ready once more.",
+        mend="use_reentrant=False in that checkpoint; or find_unused_parameters=False, where all are used.",
+    ),
     (Cause.IN_TRANSFORM, "backward"): Answer(
         verdict="backward() was called in a function that torch.func transforms.",
         why="torch.func.grad gives the gradient as a result; .grad is never filled there.",
@@ -2845,6 +2905,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="requires_grad_() was called in a function that torch.func transforms.",
         why="what the function is differentiated by are its arguments (argnums), whatever they require.",
         mend="leave that line out, without requires_grad_(); hand the tensor in as an argument, if its gradient is wanted.",
+    ),
+    (Cause.IN_TRANSFORM, "differentiated"): Answer(
+        verdict="{name} was called in a function that vmap runs for all samples at once.",
+        why="the tensors that vmap hands in have no history which autograd can go back through.",
+        mend="let the function take the weights and return the loss, with torch.func.functional_call(model, params, (x,)) in it, and torch.func.grad differentiate it: vmap(grad(f), in_dims=(None, 0))(params, x).",
+    ),
+    (Cause.IN_TRANSFORM, "one_sample"): Answer(
+        verdict="{given:begin} is one sample here, of shape {shape}: vmap takes the dimension of the samples away.",
+        why="the function runs as if for each sample alone, and {code} takes it for a batch.",
+        mend="unsqueeze(0) on the sample where the function hands it to the model: a batch of one; or no dimension of a batch in {code}.",
     ),
     (Cause.IN_TRANSFORM, "decided"): Answer(
         verdict="{code:begin} chooses by the value of a tensor, in a function that vmap runs for all samples at once.",

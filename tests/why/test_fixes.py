@@ -205,7 +205,23 @@ fix_of_error(
     ),
 )
 fix_of_error(
-    "misused/state_of_others",
+    "misused/state_of_others",  # what cannot be read, as it is computed in the line
+    """
+def saved():
+    return torch.optim.Adam(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 3)).parameters()).state_dict()
+net = nn.Linear(2, 2)
+opt = torch.optim.Adam(net.parameters())
+opt.load_state_dict(saved())
+""",
+    ("leave opt.load_state_dict(saved()) out", "opt.load_state_dict(saved())\n", ""),
+    (
+        "the parameters that it had then",
+        "net = nn.Linear(2, 2)",
+        "net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 3))",
+    ),
+)
+fix_of_error(
+    "misused/state_of_other_groups",
     """
 old = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 4))
 saved = torch.optim.Adam(old.parameters()).state_dict()
@@ -216,7 +232,7 @@ opt.load_state_dict(saved)
 """,
     ("leave opt.load_state_dict(saved) out", "opt.load_state_dict(saved)\n", ""),
     (
-        "the parameters that it had then",
+        "make opt as it was made when it was saved",
         "[p for p in net.parameters() if p.requires_grad]",
         "net.parameters()",
     ),
@@ -7481,6 +7497,7 @@ NOT_TRIED = {
     "left_out/gone_inside": "the module is gone; the same containers are tried for in_list",
     "cleared_too_often/between_losses": "asked bare: tried in test_between_backwards.py",
     "not_moved/gone_twice": "asked bare: tried in test_gone.py",
+    "checkpoint_differs/reentrant_in_parallel": "in a group of processes: tried in test_reentrant_in_parallel.py",
     "not_known/no_cause": "it says how to look, not what to change",
     "no_backward_yet/not_run_or_cleared": "it says how to look",
     "nan/forward": "it says where to look",

@@ -22,6 +22,7 @@ from gradviz.why.rules.errors import (
     custom_backwards,
     dtypes_shapes_hooks,
     flags_of_results,
+    in_transforms,
     input_made_there,
     inside_functions,
     kept_in_attributes,
@@ -40,6 +41,7 @@ from gradviz.why.rules.errors import (
     saved_otherwise,
     second_backward,
     set_by_name,
+    shapes_apart,
     unread_argument,
     unread_results,
     untracked_input,
@@ -153,6 +155,7 @@ def of(*causes: Cause) -> Callable[[Failure], bool]:
 
 TABLE: tuple[Rule[...], ...] = (
     # --- a call raised: of one of autograd's errors from the surest to the last resort ------------
+    Rule(ERROR, RAISED, in_transforms.differentiated_under_vmap, of(Cause.NO_GRAD_FN)),
     Rule(
         ERROR,
         RAISED,
@@ -220,6 +223,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(ERROR, RAISED, set_by_name.set_by_name, of(Cause.DEEPCOPY_NON_LEAF)),
     Rule(ERROR, RAISED, kept_results.given_to_numpy, of(Cause.NUMPY_ON_TRACKED)),
     Rule(ERROR, RAISED, misuses.misused),
+    Rule(ERROR, RAISED, shapes_apart.shapes_apart),
     Rule(ERROR, RAISED, saved_otherwise.saved_otherwise),
     Rule(ERROR, RAISED, dtypes_shapes_hooks.dtypes_differ, of(Cause.DTYPES_DIFFER)),
     Rule(ERROR, RAISED, custom_backwards.custom_backward, of(Cause.CUSTOM_BACKWARD)),

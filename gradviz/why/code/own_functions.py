@@ -63,13 +63,18 @@ class Written(NamedTuple):
 
     def begins(self, name: str) -> list[Source]:
         """Return the first statement that gives a variable its value."""
+        return self.changes(name)[-1:]
+
+    def changes(self, name: str) -> list[Source]:
+        """Return the last statement that gives a variable its value, then the first one."""
         found = (
             node
             for node in ast.walk(self.node)
             if isinstance(node, ast.Assign)
             and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
         )
-        return [self.at(node) for node in sorted(found, key=lambda n: n.lineno)[:1]]
+        nodes = sorted(found, key=lambda n: n.lineno)
+        return [self.at(node) for node in dict.fromkeys([*nodes[-1:], *nodes[:1]])]
 
     @property
     def nones(self) -> list[Source]:

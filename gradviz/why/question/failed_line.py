@@ -97,6 +97,11 @@ class FailedLine:
         owners = (f.names.get("self") for f in innermost if f.code.co_name in methods)
         return any(issubclass(type(owner), kind) for owner in owners)
 
+    def ran_under(self, file: str) -> bool:
+        """Say whether the error went through a function of torch's that stands in a file."""
+        trace = traced(self.error.__traceback__)
+        return any(f.f_code.co_filename.replace("\\", "/").endswith(file) for f, _, _ in trace)
+
     def word_for(self, shape: tuple[int, ...] | None, dtype: str | None) -> str:
         """Return the only variable in the line that holds a tensor of a shape and dtype; "" where
         there is none, or several."""

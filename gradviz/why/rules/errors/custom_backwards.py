@@ -85,7 +85,7 @@ def _of_another_shape(
     return failure.answer(
         Cause.CUSTOM_BACKWARD,
         "joined" if is_joined else "transposed" if is_turned else "shape_of",
-        calls=[*map(call_at, written.begins(value) or written.ends), applied],
+        calls=[*map(call_at, written.changes(value) or written.ends), applied],
         also_at=map(call_at, written.ends),
         nodes=nodes,
         name=name,

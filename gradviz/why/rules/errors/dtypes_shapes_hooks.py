@@ -3,10 +3,14 @@ data in and out, knows no torch."""
 
 from __future__ import annotations
 
+import ast
 import math
+import re
+from typing import Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Tensor
+from gradviz.names.position import callee_of
 from gradviz.why.rules.errors.about_an_input import UNNAMED
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.shown.explanation import Explanation
@@ -73,6 +77,18 @@ def start_misshapen(failure: Failure) -> Explanation | None:
         return None
     shape = roots[0].shape or ()
     is_one, given_is_one = math.prod(shape) == 1, math.prod(given[0].shape or ()) == 1
+    alike = None if is_one else _in_its_shape(failure, roots[0], given[0])
+    if alike is not None:
+        return failure.answer(
+            Cause.GRADIENT_SHAPE,
+            "same_numbers",
+            calls=[failure.call, maker_of(failure, roots[0])],
+            tensors=[roots[0], given[0]],
+            name=failure.name(roots[0]),
+            shape=list(shape),
+            given=list(given[0].shape or ()),
+            **alike,
+        )
     return failure.answer(
         Cause.GRADIENT_SHAPE,
         ("one_reshaped" if given_is_one else "one_number") if is_one else "start",
@@ -85,6 +101,37 @@ def start_misshapen(failure: Failure) -> Explanation | None:
         start=failure.name(given[0]),
         wanted=str(tuple(shape)),
     )
+
+
+def _in_its_shape(failure: Failure, root: Tensor, given: Tensor) -> dict[str, Any] | None:
+    """Return the gradient that backward was given, as the line writes it and in the shape of the
+    output, where it has as many numbers; None where it has not, or is not found there."""
+    line = failure.failed
+    if line is None or math.prod(root.shape or ()) != math.prod(given.shape or ()):
+        return None
+    for call in line.nodes(ast.Call):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        is_method = owner is not None and hasattr(line.value(owner), "shape")
+        if callee_of(call.func) != "backward" or len(call.args) != (1 if is_method else 2):
+            continue
+        start = call.args[-1]
+        code = ast.unparse(start)
+        if _one_less(start, given.shape or ()) == root.shape:
+            anew = ast.unparse(start.func.value)
+        else:
+            anew = f"{code}.reshape_as({failure.in_code(root)})"
+        return {"start": Code(code), "anew": Code(anew)}
+    return None
+
+
+def _one_less(expression: ast.expr, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the shape of what an expression calls unsqueeze() on; None of another expression."""
+    code = ast.unparse(expression)
+    found = re.search(r"\.unsqueeze\((?:dim=)?(-?\d)\)$", code)
+    if found is None or not isinstance(expression, ast.Call):
+        return None
+    place = int(found[1]) % len(shape)
+    return (*shape[:place], *shape[place + 1 :])
 
 
 def maker_of(failure: Failure, tensor: Tensor) -> Call | None:

@@ -20,6 +20,7 @@ from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors import (
+    half_parameters,
     in_transforms,
     refused_loads,
     refused_steps,
@@ -57,7 +58,8 @@ def misused(failure: Failure) -> Explanation | None:
         if found is None or fields is None or line is None:
             continue
         told = {**found.groupdict(""), **fields}
-        places = [place for place in (told.pop("at", None), line.place) if place is not None]
+        wheres = (told.pop("at", None), line.place, told.pop("under", None))
+        places = [place for place in wheres if place is not None]
         give = failure.answer
         return give(
             misuse.cause,
@@ -328,6 +330,25 @@ def _checkpoint(line: FailedLine, failure: Failure) -> Fields:
     return {"at": source_of(*calls[0])} if len(calls) == 1 else {}
 
 
+def _checkpoint_in_parallel(line: FailedLine, failure: Failure) -> Fields:
+    """Return the calls of a reentrant checkpoint, where a model in parallel looks for unused
+    parameters; None where none does, or no checkpoint is reentrant."""
+    nodes = [] if failure.statements is None else failure.statements.nodes(ast.Call)
+    calls = [(file, node) for file, node in nodes if callee_of(node.func) == "checkpoint"]
+    reentrant = [(file, node) for file, node in calls if _is_reentrant(node)]
+    held = [value for frame in line.frames for value in frame.names.values()]
+    parts = [part for value in held for part in (getattr(value, "__dict__", None) or {}).values()]
+    parallel = torch.nn.parallel.DistributedDataParallel
+    looking = any(type(m) is parallel and m.find_unused_parameters for m in (*held, *parts))
+    return {"at": source_of(*reentrant[0])} if reentrant and looking else None
+
+
+def _is_reentrant(call: ast.Call) -> bool:
+    """Say whether a call of checkpoint is not told otherwise."""
+    told = [k.value for k in call.keywords if k.arg == "use_reentrant"]
+    return not told or (isinstance(told[0], ast.Constant) and told[0].value is True)
+
+
 def _without_derivative(line: FailedLine, failure: Failure) -> Fields:
     """Return the call whose derivative torch does not know."""
     found = re.search(r"derivative for '(?:aten::)?(\w+)' is not implemented", failure.text)
@@ -424,8 +445,25 @@ MISUSES: tuple[Misuse, ...] = (
         "unscaled_twice",
     ),
     Misuse(
-        r"loaded state dict (?:contains a parameter group that doesn't match the size of"
-        r"|has a different number of parameter groups)",
+        r"Attempting to unscale FP16 gradients",
+        MISUSED,
+        "gradients_of_half",
+        half_parameters.gradients_of_half,
+    ),
+    Misuse(
+        r"Attempting to unscale FP16 gradients",
+        MISUSED,
+        "gradients_of_half_unseen",
+        half_parameters.gradients_of_half_unseen,
+    ),
+    Misuse(
+        r"loaded state dict (?:contains a parameter group|has a different number)",
+        MISUSED,
+        "state_of_other_groups",
+        refused_steps.state_of_other_groups,
+    ),
+    Misuse(
+        r"loaded state dict (?:contains a parameter group|has a different number)",
         MISUSED,
         "state_of_others",
     ),
@@ -521,6 +559,12 @@ MISUSES: tuple[Misuse, ...] = (
         "reentrant",
         _checkpoint,
     ),
+    Misuse(
+        r"Expected to mark a variable ready only once",
+        Cause.CHECKPOINT_DIFFERS,
+        "reentrant_in_parallel",
+        _checkpoint_in_parallel,
+    ),
     # torch.func
     Misuse(r"backward\(\) called inside a functorch transform", Cause.IN_TRANSFORM, "backward"),
     Misuse(
@@ -554,6 +598,12 @@ MISUSES: tuple[Misuse, ...] = (
         Cause.IN_TRANSFORM,
         "running_statistics",
         in_transforms.of_a_batch_norm,
+    ),
+    Misuse(
+        r"too many indices for tensor|Dimension out of range|input \(got \dD input\)",
+        Cause.IN_TRANSFORM,
+        "one_sample",
+        in_transforms.of_one_sample,
     ),
     Misuse(
         r"Expected f\(\*args\) to return a [tT]ensor, got <class 'tuple'>",
@@ -662,6 +712,12 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "tensor_of_rows",
         refused_targets.tensor_of_rows,
+    ),
+    Misuse(
+        r"all elements of input should be between 0 and 1",
+        MISUSED,
+        "tanh_for_probabilities",
+        refused_values.tanh_for_probabilities,
     ),
     Misuse(
         r"all elements of input should be between 0 and 1",

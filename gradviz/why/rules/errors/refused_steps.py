@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of
 from gradviz.names.statements import source_of
 from gradviz.why.code.behind import returns_nothing
@@ -63,6 +64,52 @@ def state_of_other_shapes(line: FailedLine, failure: Failure) -> Fields:
         told = {"optimizer": Code(name), "shape": shape, "kept": kept}
         return {**told, "load": Code(ast.unparse(load)), "at": at}
     return None
+
+
+def state_of_other_groups(line: FailedLine, failure: Failure) -> Fields:
+    """Return how many parameters the groups of an optimizer have, and those of the state that it
+    was to load; None where that cannot be read."""
+    for call in line.nodes(ast.Call):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        optimizer = None if owner is None else line.value(owner)
+        state = line.value(call.args[0]) if call.args else None
+        if owner is None or not isinstance(optimizer, torch.optim.Optimizer):
+            continue
+        if not isinstance(state, dict):
+            return None
+        has, saved = map(_sizes, (optimizer.param_groups, state.get("param_groups", ())))
+        if has != saved:
+            told = {"optimizer": Code(ast.unparse(owner)), "has": has, "saved": saved}
+            return {**told, **_where_bound(line, failure, optimizer)}
+    return None
+
+
+def _sizes(groups: Any) -> list[int]:
+    """Return how many parameters each group has."""
+    return [len(group["params"]) for group in groups]
+
+
+def _where_bound(line: FailedLine, failure: Failure, value: object) -> dict[str, Any]:
+    """Return the last statement, in a function that still ran, that gave a variable a value."""
+    nodes = [] if failure.statements is None else [*failure.statements.nodes(ast.Assign)]
+    for frame in line.frames:
+        found = [
+            (file, node)
+            for file, node in nodes
+            if isinstance(node.value, ast.Call)
+            and node.lineno < frame.line
+            and _is_of(node, frame.code.co_name)
+            and any(value_of(target, frame.names) is value for target in node.targets)
+        ]
+        if found:
+            return {"at": source_of(*found[-1])}
+    return {}
+
+
+def _is_of(statement: ast.stmt, function: str) -> bool:
+    """Say whether a statement stands in the function of a name, or outside of any."""
+    name = getattr(scope_of(statement), "name", None)
+    return name == function or (name is None and function.startswith("<"))
 
 
 def _is(line: FailedLine, method: Any, owner: object) -> bool:

@@ -190,6 +190,16 @@ def scores_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
     return None
 
 
+def tanh_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
+    """Return what a tanh gave, where a loss of probabilities was given it."""
+    told = scores_for_probabilities(line, failure)
+    given = failure.inputs[0] if failure.inputs else None
+    maker = None if given is None else failure.facts.maker.get(given.id)
+    if told is None or maker is None or maker.function != "tanh":
+        return None
+    return {**told, **({} if maker.source is None else {"at": maker.source})}
+
+
 def scale_not_positive(line: FailedLine, failure: Failure) -> Fields:
     """Return the parameter of a distribution that has to be above 0, as the line writes it, and how
     it is made so."""
