@@ -939,6 +939,7 @@ GRADIENT_PHRASE = {
     "new_leaf": "a new leaf",
     "named_leaf": "{name}, a new leaf",
     "the_leaves": "the leaves",
+    "same_of_its_grad": "{whole}.grad, and take the same part of that",
     "used_up": "a backward has used up the graph of {loss}",
     "steps_without_backward": "{steps:few} ran {n:once|# times}, and no backward: {losses:few} never went back.",
     "backward_before": "{loss}.backward() right before {step}.",
@@ -1386,6 +1387,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="The gradient of {root} for {it} is None: {root} was computed from {whole}, and {it} was cut out of {whole} beside that.",
         why="a part is a tensor of its own: nothing made from {it} goes into {root}, with the same numbers or not.",
         mend="ask autograd.grad for {whole}, and take that part of its gradient as {code} takes it of {whole}; or compute {root} from {it}.",
+    ),
+    (Cause.NON_LEAF, "part_read"): Answer(
+        verdict="{symptom}: {it} is a new tensor, made from {whole}; the gradient is kept in {whole}.grad alone.",
+        why="indexing, or another view of a leaf, makes a result each time, and nothing computed from this one goes into a loss.",
+        mend="read {anew}.",
     ),
     (Cause.NON_LEAF, "result"): A_RESULT,
     (Cause.NON_LEAF, "result_unused_yet"): A_RESULT._replace(
@@ -3999,6 +4005,8 @@ ACCOUNT = {
     "leaf_anew": "{code} makes {names:few} anew for each of the {n} steps: {step} moved another tensor each time, and once only. If one is to learn: make it once, before the loop.",
     "derived_at_once": "{call} derives the {n} columns of {given} at once: each column of its result is the sum of the derivatives of all {n} by one input, mixed ones among them. If the derivative of one is wanted: torch.autograd.grad({given}[:, 0].sum(), {by}, create_graph=True)[0][:, 0], and so for each.",
     "handed_gradient": "{call} multiplies what goes back by the values of {given}: what backward() is handed is taken for the gradient of {root} that comes from above. So the derivative is multiplied by {given}. If the derivative itself is wanted: hand it torch.ones_like({root}).",
+    "conjugate_returned": "{call} gives the conjugate of the derivative: of complex tensors torch returns conj(d{root}/d{by}) (times what is handed in from above), the direction in which a real loss grows. Where {root} is a holomorphic function of {by}, the derivative that a textbook writes is .conj() of what came.",
+    "real_part_returned": "{root} is complex and {by} is real: {call} gives the real part of the derivative alone. If the whole is wanted: derive {root}.real and {root}.imag each in a call of its own, and put them together with torch.complex.",
     "optimizer_anew": "{code} makes the optimizer anew for each step of {step}, {n:once|# times}: what {kind} keeps from step to step (momentum, averages) begins again at 0 every time. If it is to be kept: make {name} once, before the loop.",
     "used_up": "{name} is a generator ({made}), and used up once it was gone through: {statement} ({place}) finds nothing in it. {name} = list({value}) can be read again and again.",
     "rate_attribute": "{statement} ({place}) sets an attribute that no step reads: the learning rate of {optimizer} is in its param_groups, and is {rate}. If it is to change: for g in {optimizer}.param_groups: g['lr'] = … there.",

@@ -1089,6 +1089,19 @@ w.pow(2).sum().backward()
     ),
 )
 fix(
+    "non_leaf/part_read",
+    "",
+    "got is not None",
+    """
+w = torch.ones(3, requires_grad=True)
+loss = w.pow(2).sum()
+part = w[0]
+loss.backward()
+got = part.grad
+""",
+    ("read w.grad", "part.grad", "w.grad[0]"),
+)
+fix(
     "non_leaf/result",
     "h",
     "h.grad is not None",

@@ -23,6 +23,7 @@ from gradviz.why.account.cleared_before_step import cleared_before_step
 from gradviz.why.account.climbing import climbing
 from gradviz.why.account.code import Code
 from gradviz.why.account.compared_alike import compared_alike
+from gradviz.why.account.complex_derivatives import complex_derivatives
 from gradviz.why.account.copies import Copies
 from gradviz.why.account.counted_means import counted_means
 from gradviz.why.account.draws import draws
@@ -119,7 +120,7 @@ from gradviz.why.account.weights_compared import weights_compared
 from gradviz.why.account.weights_that_learn import weights_that_learn
 from gradviz.why.account.wrapped_values import wrapped_values
 from gradviz.why.account.written_otherwise import signs_beside_equals, written_otherwise
-from gradviz.why.rules.whole.meant import MISSING, of_vain_steps
+from gradviz.why.rules.whole.meant import MISSING, is_of_derivatives, of_vain_steps
 from gradviz.why.shown.explanation import Explanation, lines_of
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ def with_oddities(case: Case, found: Explanation) -> Explanation | None:
     places = lines_of([c for r in told for c in r.calls], [s for r in told for s in r.statements])
     sentences = [r.sentence for r in told]
     lines = tuple(dict.fromkeys([*found.lines, *places]))
-    is_graver = found.cause not in MISSING or bool(of_vain_steps(case, found))
+    says_less = found.cause in MISSING or is_of_derivatives(found)
+    is_graver = not says_less or bool(of_vain_steps(case, found))
     if is_graver or told[0].key in _OF_RESULTS:  # it tells of the same, and less
         return found._replace(more=(*sentences, *found.more), lines=lines)
     first, *rest = sentences
@@ -274,6 +276,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from parts_of_others(case.facts, words, steps)
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
+    yield from complex_derivatives(case.facts, words, case.training)
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
     yield from mean_of_one(case.facts, words)

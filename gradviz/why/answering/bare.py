@@ -371,6 +371,7 @@ def _of_gradients(bare: Bare) -> Explanation:
         (_of_asked_too_late(bare), Level.FAULT),
         (_wider(looked, everything), Level.SUSPECT if unasked else Level.NOTE),
         (_of_looked_at_gone(bare) if looked is None else None, Level.NOTE),
+        (_of_used_and_gone(bare, everything), Level.SUSPECT),
         (_of_returned_none(bare), Level.SUSPECT),
         (_of_looked_models(bare), Level.SUSPECT),
         *([(snapshot, Level.FAULT)] if of_numbers else []),
@@ -492,6 +493,13 @@ def _of_looked_at_gone(bare: Bare, meant: Callable[[Looked], bool] = always) -> 
     return None
 
 
+def _of_used_and_gone(bare: Bare, everything: Explanation | None) -> Explanation | None:
+    """Tell of the last such tensor whose ``.grad`` the program used, where all else that is found
+    is a ``.grad`` that may well be None."""
+    unasked = everything is not None and everything.cause in _MAY_BE_NONE
+    return _of_looked_at_gone(bare, _is_used) if unasked else None
+
+
 def _read_there(told: Explanation, look: Looked) -> Explanation:
     """Return an answer with the line that read the ``.grad``."""
     line = locate(look.code, look.lasti).line
@@ -501,9 +509,10 @@ def _read_there(told: Explanation, look: Looked) -> Explanation:
 
 
 def _read_as(look: Looked) -> str:
-    """Return the variable by which code read it; "" where it is none."""
+    """Return the words by which code read it; "" where it called something."""
     value = getattr(locate(look.code, look.lasti).node, "value", None)
-    return value.id if isinstance(value, ast.Name) else ""
+    is_read = isinstance(value, (ast.Name, ast.Subscript))
+    return ast.unparse(value) if is_read and isinstance(value, ast.expr) else ""
 
 
 def _of_asked_too_late(bare: Bare) -> Explanation | None:

@@ -1,14 +1,16 @@
-"""autograd.grad gave None for a part of a tensor, or another view of it, that was made beside the
-way to the output: that came from the whole. Knows no torch."""
+"""A part of a tensor, or another view of it, has no gradient: it was made beside the way to the
+loss, which came from the whole. Knows no torch."""
 
 from __future__ import annotations
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
-from gradviz.why.evidence.handed_on import KEEPING
+from gradviz.why.evidence.handed_on import KEEPING, computed
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.gradients.rebound_or_non_leaf import is_reached
 from gradviz.why.shown.explanation import Explanation
+from gradviz.words.speech import Code, say
 
 
 def part_asked(gradients: Gradients, asked: Asked) -> Explanation | None:
@@ -32,6 +34,36 @@ def part_asked(gradients: Gradients, asked: Asked) -> Explanation | None:
         whole=words.name(whole),
         code=words.code(maker),
     )
+
+
+def part_read(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell of a result whose ``.grad`` is None, as it was only cut out of a leaf that has one:
+    ``w[0].grad``."""
+    maker, states = gradients.maker(asked), gradients.states(asked)
+    if maker is None or not states or is_reached(gradients, asked):
+        return None
+    whole = gradients.graph.tensor[computed(gradients.facts, states[-1].id)]
+    has_one = whole.is_leaf and whole.object_id in gradients.facts.leaves_sent_to
+    if not has_one or whole.object_id == states[-1].object_id:
+        return None
+    name = gradients.words.name(whole.id)
+    return gradients.answer(
+        asked,
+        Cause.NON_LEAF,
+        "part_read",
+        calls=[maker],
+        tensors=[whole.id],
+        checked=("cut", "never_tracked"),
+        whole=name,
+        anew=_read_of_whole(asked.name, name),
+    )
+
+
+def _read_of_whole(part: str, whole: str) -> str:
+    """Return how the gradient of a part is read: of ``w[0]`` it is ``w.grad[0]``."""
+    if part.startswith(f"{whole}["):
+        return Code(f"{whole}.grad{part.removeprefix(whole)}")
+    return say("gradient.same_of_its_grad", whole=whole)
 
 
 def _none_for(gradients: Gradients, asked: Asked) -> Call | None:

@@ -76,6 +76,8 @@ _NEVER_MEANT = {
     *("without_graph", "new_leaf", "only_copied", "dropped_result", "taken_out", "set_and_moved"),
     *("both_zero", "returned_none_at", "returned_none_rounded"),
 }
+# a .grad that is None in a program that takes its gradients from autograd.grad
+_DERIVED = {(Cause.NO_BACKWARD_YET, "given_back"), (Cause.NO_BACKWARD_YET, "not_asked_for")}
 # a rate of 0 that the program sets itself
 _ZERO_RATES = {"zero_rate", "zero_rate_written", "zero_rate_scheduled"}
 
@@ -126,8 +128,13 @@ def _is_chosen(found: Explanation) -> bool:
 def is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
     """Say whether an answer was observed, is no gradient's that anybody asked for, and may hide
     what is wrong of others: the question named nothing."""
-    may_hide = MISSING | _BESIDE_OTHERS
-    return found.is_observed and found.cause in may_hide and not case.in_particular
+    may_hide = found.cause in MISSING | _BESIDE_OTHERS or is_of_derivatives(found)
+    return found.is_observed and may_hide and not case.in_particular
+
+
+def is_of_derivatives(found: Explanation) -> bool:
+    """Say whether an answer is that autograd.grad, which gives gradients back, fills no .grad."""
+    return (found.cause, found.form) in _DERIVED
 
 
 def silent_instead(case: Case, found: Explanation) -> Explanation | None:
@@ -256,7 +263,7 @@ def _only_returned(case: Case, found: Explanation) -> bool:
     backward was called and nothing steps."""
     backwards = [b for b in case.graph.backwards if b.kind == "backward"]
     steps = case.known_optimizers or case.graph.held
-    return found.form in ("given_back", "not_asked_for") and not backwards and not steps
+    return is_of_derivatives(found) and not backwards and not steps
 
 
 def _is_wanted_by_nobody(case: Case, found: Explanation) -> bool:
