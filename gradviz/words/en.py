@@ -2790,6 +2790,30 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a class is the place of its score.",
         mend="{needed} outputs, or more, for the layer that makes {scores}.",
     ),
+    (Cause.MISUSED, "wrapped_elsewhere"): Answer(
+        verdict="The names in {state} are those of the model, but for where {prefix} stands in them.",
+        why="DataParallel puts it before the names of the part that it wraps, and another part was wrapped when the state was saved.",
+        mend="{anew} in the place of {call}; or wrap the same part in both.",
+    ),
+    (Cause.MISUSED, "not_only_tensors"): Answer(
+        verdict="The file holds a {held}, and torch.load takes tensors, numbers and plain containers alone.",
+        why="anything else that is loaded could run code, so weights_only=True, which is the default, refuses it.",
+        mend="{anew} in the place of {call}, if the file is your own; or save plain numbers and tensors: float(…), torch.tensor(…).",
+    ),
+    (Cause.MISUSED, "misspelt"): Answer(
+        verdict="{owner} has no {attribute}: torch calls it {wanted}.",
+        mend="{anew} in the place of {given}.",
+    ),
+    (Cause.MISUSED, "outputs_of_other_count"): Answer(
+        verdict="{first:begin} has {one} numbers for each sample and {second} has {two}: {layer} gives so many.",
+        why="shapes {shape} and {other} do not fit element by element: only a 1 fits any size.",
+        mend="{one} outputs for {layer}, where it is made; or {two} numbers for each sample in {first}.",
+    ),
+    (Cause.MISUSED, "not_of_the_distribution"): Answer(
+        verdict="{given:begin} has the shape {shape}, and the distribution is one of the shape {other}.",
+        why="{name} takes a value for each place of the distribution: sizes are put side by side from the last one, and have to be the same, or 1.",
+        mend="give both the same shape, in the lines that make them.",
+    ),
     (Cause.MISUSED, "samples_folded"): Answer(
         verdict="{reshape:begin} makes {rows} rows of {samples} samples: it takes {width} numbers for one, and each sample has {numbers} there.",
         why="what it reshapes has the shape {shape}; the first dimension, of the samples, has to stay.",
@@ -2916,6 +2940,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{name} was called in a function that vmap runs for all samples at once.",
         why="the tensors that vmap hands in have no history which autograd can go back through.",
         mend="let the function take the weights and return the loss, with torch.func.functional_call(model, params, (x,)) in it, and torch.func.grad differentiate it: vmap(grad(f), in_dims=(None, 0))(params, x).",
+    ),
+    (Cause.IN_TRANSFORM, "checkpointed"): Answer(
+        verdict="A checkpoint runs in a function that torch.func differentiates.",
+        why="it works by hooks on saved tensors, and a transform takes none of these.",
+        mend="{anew} in the place of {call}.",
     ),
     (Cause.IN_TRANSFORM, "one_sample"): Answer(
         verdict="{given:begin} is one sample here, of shape {shape}: vmap takes the dimension of the samples away.",

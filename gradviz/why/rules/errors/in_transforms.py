@@ -26,6 +26,8 @@ _DIMENSIONS = re.compile(
 )
 
 _BATCH_NORMS = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
+# what a checkpoint takes for itself
+_OF_CHECKPOINT = ("use_reentrant", "preserve_rng_state", "determinism_check", "context_fn", "debug")
 # what goes one way or another by a value
 _CHOICES = (ast.If, ast.While, ast.IfExp, ast.Assert)
 # what a transform gives beside its gradients, where the function returns more than the loss
@@ -64,6 +66,17 @@ def of_one_sample(line: FailedLine, failure: Failure) -> Fields:
             places = _where_mapped(failure)
             told = {"given": Code(ast.unparse(node)), "shape": list(value.shape)}
             return {**told, **({"under": places[0]} if len(places) == 1 else {})}
+    return None
+
+
+def through_checkpoint(line: FailedLine, failure: Failure) -> Fields:
+    """Return the checkpoint in a function that torch.func differentiates."""
+    for call in line.nodes(ast.Call):
+        if callee_of(call.func) == "checkpoint" and call.args:
+            words = [*call.args[1:], *(k for k in call.keywords if k.arg not in _OF_CHECKPOINT)]
+            given = ", ".join(map(ast.unparse, words))
+            anew = f"{ast.unparse(call.args[0])}({given})"
+            return {"call": Code(ast.unparse(call)), "anew": Code(anew)}
     return None
 
 

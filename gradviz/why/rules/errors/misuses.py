@@ -22,6 +22,7 @@ from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors import (
     half_parameters,
     in_transforms,
+    misspelt,
     refused_loads,
     refused_steps,
     refused_targets,
@@ -497,6 +498,15 @@ MISUSES: tuple[Misuse, ...] = (
         r"Error\(s\) in loading state_dict", MISUSED, "without_prefix", refused_loads.without_prefix
     ),
     Misuse(
+        r"Error\(s\) in loading state_dict",
+        MISUSED,
+        "wrapped_elsewhere",
+        refused_loads.wrapped_elsewhere,
+    ),
+    Misuse(
+        r"Weights only load failed", MISUSED, "not_only_tensors", refused_loads.not_only_tensors
+    ),
+    Misuse(
         r"cannot assign \w+ before Module\.__init__\(\) call"
         r"|object has no attribute '_(?:parameters|modules|buffers)'",
         MISUSED,
@@ -583,6 +593,12 @@ MISUSES: tuple[Misuse, ...] = (
     ),
     Misuse(r"vmap: It looks like you're", Cause.IN_TRANSFORM, "read"),
     Misuse(
+        r"don't yet support saved tensor hooks",
+        Cause.IN_TRANSFORM,
+        "checkpointed",
+        in_transforms.through_checkpoint,
+    ),
+    Misuse(
         r"vmap: called random operation while in randomness error mode",
         Cause.IN_TRANSFORM,
         "random",
@@ -611,6 +627,7 @@ MISUSES: tuple[Misuse, ...] = (
         "more_returned",
         in_transforms.with_rest,
     ),
+    Misuse(r"has no attribute '", MISUSED, "misspelt", misspelt.misspelt),
     # backward, .grad and .grad_fn
     Misuse(
         r"'NoneType' object has no attribute",
@@ -736,6 +753,12 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "scores_for_a_distribution",
         refused_values.scores_for_a_distribution,
+    ),
+    Misuse(
+        r"Value is not broadcastable with batch_shape",
+        MISUSED,
+        "not_of_the_distribution",
+        refused_values.not_of_the_distribution,
     ),
     Misuse(
         r"post accumulate grad hooks cannot be registered on non-leaf",

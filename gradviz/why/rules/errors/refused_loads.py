@@ -13,6 +13,8 @@ from gradviz.why.rules.errors.refused_values import Fields
 from gradviz.words.speech import Code
 
 _KEYS = re.compile(r'(Missing|Unexpected) key\(s\) in state_dict: ((?:"[^"]+"(?:, )?)+)')
+_WRAPPED = "module."
+_REFUSED = re.compile(r"Unsupported (?:global: GLOBAL|class) ([\w.]+)")
 
 
 def prefixed(line: FailedLine, failure: Failure) -> Fields:
@@ -29,6 +31,39 @@ def without_prefix(line: FailedLine, failure: Failure) -> Fields:
     missing, unexpected = _names_that_differ(failure.text)
     prefix = _prefix(unexpected, missing)
     return _load_by(line, prefix, f"{prefix!r} + k")
+
+
+def wrapped_elsewhere(line: FailedLine, failure: Failure) -> Fields:
+    """Return the load under the names of a model that DataParallel wraps as a whole, where the
+    state is of one with another part in it; None where the names differ in more."""
+    missing, unexpected = _names_that_differ(failure.text)
+    bare = [sorted(name.replace(_WRAPPED, "") for name in names) for names in (missing, unexpected)]
+    if not missing or bare[0] != bare[1] or not any(_WRAPPED in name for name in unexpected):
+        return None
+    as_whole = all(name.startswith(_WRAPPED) and name.count(_WRAPPED) == 1 for name in missing)
+    if not as_whole and any(_WRAPPED in name for name in missing):
+        return None
+    renamed = f"k.replace({_WRAPPED!r}, '')"
+    return _load_by(line, _WRAPPED, f"{_WRAPPED!r} + {renamed}" if as_whole else renamed)
+
+
+def not_only_tensors(line: FailedLine, failure: Failure) -> Fields:
+    """Return what a file holds that is neither a tensor nor a plain container, the load that takes
+    it, and where the program saves the file."""
+    found = _REFUSED.search(failure.text)
+    for call in line.nodes(ast.Call) if found is not None else ():
+        if callee_of(call.func) == "load" and not any(
+            k.arg == "weights_only" for k in call.keywords
+        ):
+            code = ast.unparse(call)
+            saves = [] if failure.statements is None else failure.statements.calls("save")
+            return {
+                "held": Code(found[1] if found else ""),
+                "call": Code(code),
+                "anew": Code(f"{code[:-1]}, weights_only=False)"),
+                **({"under": saves[0][0]} if len(saves) == 1 else {}),
+            }
+    return None
 
 
 def _names_that_differ(text: str) -> tuple[list[str], list[str]]:

@@ -22,6 +22,7 @@ Fields = Mapping[str, Any] | None
 
 _SIZES = re.compile(r"\(\d+x(\d+) and (\d+)x\d+\)")
 _STATE = re.compile(r"Expected hidden\S* size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
+_SIZES_OF = re.compile(r"torch\.Size\(\[([\d, ]*)\]\)")
 _CLASS = re.compile(r"Target (\d+) is out of bounds")
 _PARAMETER = re.compile(r"Expected parameter (\w+) .*?of distribution (\w+)\(", re.DOTALL)
 _BETWEEN = re.compile(r"constraint (?:Interval|Simplex)")
@@ -216,6 +217,18 @@ def scores_for_a_distribution(line: FailedLine, failure: Failure) -> Fields:
     if told is None or told["parameter"] != "probs":
         return None
     return {**told, "anew": Code(f"{told['kind']}(logits={told['given']})")}
+
+
+def not_of_the_distribution(line: FailedLine, failure: Failure) -> Fields:
+    """Return the value that does not fit a distribution, with both shapes."""
+    sizes = [[int(n) for n in re.findall(r"\d+", size)] for size in _SIZES_OF.findall(failure.text)]
+    for call in line.nodes(ast.Call) if len(sizes) == 2 else ():
+        given = _tensor(line, call.args[0]) if call.args else None
+        name = callee_of(call.func)
+        if name in ("log_prob", "cdf") and given is not None and list(given.shape) == sizes[0]:
+            value = Code(ast.unparse(call.args[0]))
+            return {"given": value, "shape": sizes[0], "other": sizes[1], "name": Code(f"{name}()")}
+    return None
 
 
 def _parameter(line: FailedLine, failure: Failure) -> dict[str, Any] | None:

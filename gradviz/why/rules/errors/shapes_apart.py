@@ -18,6 +18,7 @@ from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code
 
 Shape = tuple[int, ...]
+MOST = 20  # calls that are gone back through
 
 _ELEMENTWISE = re.compile(r"size of tensor a \(\d+\) must match the size of tensor b")
 _OF_LOSSES = re.compile(
@@ -120,9 +121,24 @@ def made_for_other_batch(failure: Failure, first: Tensor, second: Tensor) -> Exp
         size=sizes[made[0]][0],
         other=failure.name(other),
         samples=sizes[1 - made[0]][0],
-        wanted=Code(f"{failure.in_code(other)}.shape[0]"),
+        wanted=Code(f"{failure.in_code(_named(failure, other))}.shape[0]"),
         code=failure.code(maker),
     )
+
+
+def _named(failure: Failure, tensor: Tensor) -> Tensor:
+    """Return the nearest variable behind a tensor that has as many samples; the tensor where there
+    is none."""
+    behind = tensor
+    for _ in range(MOST):
+        if behind.code_name.isidentifier():
+            return behind
+        maker = failure.facts.maker.get(behind.id)
+        given = [] if maker is None else [failure.graph.tensor[i] for i in maker.inputs[:1]]
+        if not given or _size(given[0])[:1] != _size(tensor)[:1]:
+            break
+        behind = given[0]
+    return tensor
 
 
 def _factory(failure: Failure, tensor: Tensor) -> Call | None:
@@ -165,7 +181,13 @@ def not_alike(failure: Failure, first: Tensor, second: Tensor) -> Explanation | 
 
 
 def _of_two_sizes(failure: Failure, first: Tensor, second: Tensor) -> Explanation:
-    """Tell the two shapes, and the dimension that is not the same."""
+    """Tell the two shapes, and the dimension that is not the same; of the last one, which layer
+    gives so many numbers."""
+    layers = [_layer_behind(failure, tensor) for tensor in (first, second)]
+    alike = _size(first)[:-1] == _size(second)[:-1] and len(_size(first)) > 1
+    if alike and (layers[0] is None) != (layers[1] is None):
+        here, there = (first, second) if layers[0] is None else (second, first)
+        return _of_a_layer(failure, here, there, layers[0] or layers[1])
     return failure.answer(
         Cause.MISUSED,
         "not_alike",
@@ -177,6 +199,37 @@ def _of_two_sizes(failure: Failure, first: Tensor, second: Tensor) -> Explanatio
         other=list(_size(second)),
         **_apart(_size(first), _size(second)),
     )
+
+
+def _of_a_layer(failure: Failure, first: Tensor, second: Tensor, layer: Call | None) -> Explanation:
+    """Tell which linear layer gives one of two tensors its last size."""
+    return failure.answer(
+        Cause.MISUSED,
+        "outputs_of_other_count",
+        calls=[layer, failure.call],
+        tensors=[first, second],
+        first=failure.name(first),
+        second=failure.name(second),
+        one=_size(first)[-1],
+        two=_size(second)[-1],
+        shape=list(_size(first)),
+        other=list(_size(second)),
+        layer=Code(layer.module) if layer and layer.module else failure.code(layer),
+    )
+
+
+def _layer_behind(failure: Failure, tensor: Tensor) -> Call | None:
+    """Return the last linear layer behind a tensor that gave it its shape; None where something
+    else did."""
+    for _ in range(MOST):
+        maker = failure.facts.maker.get(tensor.id)
+        given = None if maker is None or not maker.inputs else failure.graph.tensor[maker.inputs[0]]
+        if maker is None or given is None or maker.function == "linear":
+            return maker if given is not None else None
+        if given.shape != tensor.shape:
+            return None
+        tensor = given
+    return None
 
 
 def _size(tensor: Tensor) -> Shape:
