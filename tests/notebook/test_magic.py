@@ -258,3 +258,26 @@ def test_what_an_earlier_cell_computed_and_this_one_cuts_is_told(
 ) -> None:
     (told,) = run(NETWORKS, JUDGE, LEARN.format(cut=cut, step=step), "%gradviz why")[-1]
     assert (".data cuts it from g_loss" in text(told)) == is_told
+
+
+REFUSED = """%%gradviz
+import copy, torch
+layers = lambda: (torch.nn.Linear(2, 4), torch.nn.Dropout(0.1), torch.nn.Linear(4, 1))
+models = [torch.nn.Sequential(*layers()) for _ in range(5)]
+params, buffers = torch.func.stack_module_state(models)
+base = copy.deepcopy(models[0]).to("meta")
+def forward_one(p, b, x):
+    return torch.func.functional_call(base, (p, b), (x,))
+opt = torch.optim.Adam(params.values())
+torch.vmap(forward_one, in_dims=(0, 0, None))(params, buffers, torch.randn(3, 2))
+"""
+
+
+def test_a_picture_without_signs_has_no_legend(
+    shell: InteractiveShell, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Graphviz says on stderr that it takes no empty table."""
+    with capture_output() as captured:
+        assert not shell.run_cell(REFUSED).success
+    assert any("<img" in output.data.get("text/html", "") for output in captured.outputs)
+    assert "syntax error" not in capfd.readouterr().err

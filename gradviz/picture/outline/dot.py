@@ -665,7 +665,7 @@ def _all_parameters(headline: Headline, mark: str, strip_width: int) -> str:
 def _legend(outline: Outline) -> str:
     last = "" if outline.is_recorded else _words(say("outline.not_recorded"))
     rows = [_legend_row(cells) for cells in (_strokes(outline), _signs(outline), last) if cells]
-    return label(table(*rows, cellpadding=1))
+    return label(table(*rows, cellpadding=1)) if rows else ""  # Graphviz takes no empty table
 
 
 def _strokes(outline: Outline) -> str:
