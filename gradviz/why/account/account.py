@@ -73,6 +73,7 @@ from gradviz.why.account.normalized_alone import normalized_alone
 from gradviz.why.account.not_saved import not_saved
 from gradviz.why.account.nothing_loaded import nothing_loaded
 from gradviz.why.account.one_in_a_list import one_in_a_list
+from gradviz.why.account.only_rounding import only_rounding
 from gradviz.why.account.out_of_reach import out_of_reach
 from gradviz.why.account.overlaps import overlaps
 from gradviz.why.account.overwritten import kept_nowhere, overwritten_in_a_loop
@@ -277,6 +278,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
     yield from complex_derivatives(case.facts, words, case.training)
+    yield from only_rounding(case.facts, words)
     yield from climbing(case.facts, words, case.training)
     yield from mixed_reductions(case.facts, words, case.statements)
     yield from mean_of_one(case.facts, words)
