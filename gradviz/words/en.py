@@ -2829,6 +2829,21 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="the last batch of a loader may be smaller, and {code} does not ask how large the batch is.",
         mend="{wanted} for its first size, in each iteration; or drop_last=True for the DataLoader.",
     ),
+    (Cause.MISUSED, "made_for_other_count"): Answer(
+        verdict="{made:begin} is made for {size} samples, and this batch has {samples}.",
+        why="{code} does not ask how large the batch is.",
+        mend="{wanted} for its first size, in each iteration.",
+    ),
+    (Cause.MISUSED, "pixels_for_probabilities"): Answer(
+        verdict="{target:begin} has values from {low} to {high}, and the loss takes targets from 0 to 1.",
+        why="these are the whole numbers of an image, as it is stored.",
+        mend="{anew} in the place of {target}, for what the model is given, too.",
+    ),
+    (Cause.MISUSED, "targets_beyond"): Answer(
+        verdict="{target:begin} has values from {low} to {high}, and the loss takes targets from 0 to 1.",
+        why="it is one of probabilities: a target is the probability of a 1.",
+        mend="move the values of {target} to lie between 0 and 1, where they are made; or a loss that takes any values, as mse_loss.",
+    ),
     (Cause.MISUSED, "dimension_missing"): Answer(
         verdict="{first:begin} has the shape {shape} and {second} has {other}: they do not fit element by element.",
         why="dimensions are put side by side from the last one, and a dimension that is missing is added in front.",

@@ -743,6 +743,18 @@ MISUSES: tuple[Misuse, ...] = (
         refused_values.scores_for_probabilities,
     ),
     Misuse(
+        r"all elements of target should be between 0 and 1",
+        MISUSED,
+        "pixels_for_probabilities",
+        refused_targets.pixels_for_probabilities,
+    ),
+    Misuse(
+        r"all elements of target should be between 0 and 1",
+        MISUSED,
+        "targets_beyond",
+        refused_targets.targets_beyond,
+    ),
+    Misuse(
         r"(?s)Expected parameter \w+ .*to satisfy the constraint",
         MISUSED,
         "scale_not_positive",

@@ -83,6 +83,33 @@ def tensor_of_rows(line: FailedLine, failure: Failure) -> Fields:
     return None
 
 
+def pixels_for_probabilities(line: FailedLine, failure: Failure) -> Fields:
+    """Return the targets of a loss of probabilities that are whole numbers up to 255; None where
+    they are other values."""
+    told = targets_beyond(line, failure)
+    return told if told is not None and told["is_pixels"] else None
+
+
+def targets_beyond(line: FailedLine, failure: Failure) -> Fields:
+    """Return the targets of a loss of probabilities, with the lowest and the highest value."""
+    for _, target in _scores_and_targets(line):
+        names = [n for n in ast.walk(target) if isinstance(n, (ast.Name, ast.Attribute))]
+        values = [v for v in map(line.value, names) if isinstance(v, torch.Tensor) and v.numel()]
+        for value in values[:1]:
+            low, high = float(value.min()), float(value.max())
+            if low >= 0 and high <= 1:
+                return None
+            word = ast.unparse(target)
+            return {
+                "target": Code(word),
+                "low": f"{low:g}",
+                "high": f"{high:g}",
+                "anew": Code(f"{word} / 255"),
+                "is_pixels": low >= 0 and 15 < high <= 255 and bool((value == value.round()).all()),
+            }
+    return None
+
+
 def _scores_and_targets(line: FailedLine) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the first two arguments of each call in the failing line, the one that raised first."""
     for call in line.nodes(ast.Call):

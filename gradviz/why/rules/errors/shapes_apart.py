@@ -27,7 +27,7 @@ _OF_LOSSES = re.compile(
 )
 _RESHAPES = frozenset({"view", "reshape", "flatten"})
 # what makes a tensor of a size that stands in the code
-_MADE = frozenset({"ones", "zeros", "full", "empty", "rand", "randn", "tensor", "eye"})
+_MADE = frozenset({"ones", "zeros", "full", "empty", "rand", "randn", "eye"})
 
 
 def shapes_apart(failure: Failure) -> Explanation | None:
@@ -104,49 +104,62 @@ def _fold(failure: Failure, scores: Tensor, rows: int, samples: int) -> Call | N
 
 def made_for_other_batch(failure: Failure, first: Tensor, second: Tensor) -> Explanation | None:
     """Tell which of the two was made in the code for so many samples, where the other, of data, has
-    fewer."""
-    sizes = [t.shape or () for t in (first, second)]
-    if len(sizes[0]) != len(sizes[1]) or sizes[0][1:] != sizes[1][1:] or not sizes[0]:
+    another number."""
+    if len(_size(first)) != len(_size(second)) or _size(first)[1:] != _size(second)[1:]:
         return None
     makers = [_factory(failure, tensor) for tensor in (first, second)]
-    made = [n for n, maker in enumerate(makers) if maker and sizes[n][0] > sizes[1 - n][0]]
-    if len(made) != 1:
+    if not _size(first) or (makers[0] is None) == (makers[1] is None):
         return None
-    maker, other = makers[made[0]], (first, second)[1 - made[0]]
+    here, there = (first, second) if makers[0] else (second, first)
+    is_last = _has_fitted(failure, here) and _size(here)[0] > _size(there)[0]
+    if not is_last and not (here is second and _is_loss(failure)):
+        return None
+    maker = makers[0] or makers[1]
     return failure.answer(
         Cause.MISUSED,
-        "made_for_other_batch",
+        "made_for_other_batch" if is_last else "made_for_other_count",
         calls=[failure.call, maker],
-        made=failure.name((first, second)[made[0]]),
-        size=sizes[made[0]][0],
-        other=failure.name(other),
-        samples=sizes[1 - made[0]][0],
-        wanted=Code(f"{failure.in_code(_named(failure, other))}.shape[0]"),
+        made=failure.name(here),
+        size=_size(here)[0],
+        samples=_size(there)[0],
+        wanted=Code(f"{_named(failure, there)}.shape[0]"),
         code=failure.code(maker),
     )
 
 
-def _named(failure: Failure, tensor: Tensor) -> Tensor:
-    """Return the nearest variable behind a tensor that has as many samples; the tensor where there
-    is none."""
+def _has_fitted(failure: Failure, tensor: Tensor) -> bool:
+    """Say whether an earlier call took a tensor."""
+    return any(call.outputs for call in failure.facts.readers.get(tensor.object_id, ()))
+
+
+def _is_loss(failure: Failure) -> bool:
+    """Say whether a loss was given the two."""
+    function = "" if failure.call is None else failure.call.function
+    return function.endswith("_loss") or function.startswith("binary_cross_entropy")
+
+
+def _named(failure: Failure, tensor: Tensor) -> str:
+    """Return the nearest variable behind a tensor that has as many samples and that the failing
+    line can name; the tensor where there is none."""
+    frames = [] if failure.failed is None else failure.failed.frames
+    names = frames[-1].names if frames else {}
     behind = tensor
     for _ in range(MOST):
-        if behind.code_name.isidentifier():
-            return behind
+        shape = getattr(names.get(behind.code_name), "shape", None)
+        if shape is not None and tuple(shape) == behind.shape:
+            return behind.code_name
         maker = failure.facts.maker.get(behind.id)
         given = [] if maker is None else [failure.graph.tensor[i] for i in maker.inputs[:1]]
         if not given or _size(given[0])[:1] != _size(tensor)[:1]:
             break
         behind = given[0]
-    return tensor
+    return failure.in_code(tensor)
 
 
 def _factory(failure: Failure, tensor: Tensor) -> Call | None:
-    """Return the call that made a tensor of no other one, if an earlier call could use it."""
+    """Return the call that made a tensor of no other one; None where another made it."""
     maker = failure.facts.first_maker.get(tensor.object_id)
-    readers = [c for c in failure.facts.readers.get(tensor.object_id, ()) if c.outputs]
-    used = maker is not None and bool(readers)
-    return maker if maker and used and maker.function in _MADE and not maker.inputs else None
+    return maker if maker and maker.function in _MADE and not maker.inputs else None
 
 
 # --- shapes that do not fit -----------------------------------------------------------------------
@@ -158,8 +171,7 @@ def not_alike(failure: Failure, first: Tensor, second: Tensor) -> Explanation | 
     word = _word(failure, small)
     fitting = _with_one_more(_size(small), _size(large))
     # a loss of targets that are spread over the scores would be another one
-    is_loss = failure.call is not None and failure.call.function.endswith("_loss")
-    if not word or not fitting or is_loss:
+    if not word or not fitting or _is_loss(failure):
         return _of_two_sizes(failure, first, second)
     inside = word if word.isidentifier() else f"({word})"
     written = [Code(f"{inside}.unsqueeze({place})") for place in fitting]
