@@ -47,6 +47,7 @@ MENDS = {
     "free the name of a parameter": r"delattr\(",
     "forget what was kept": r" = None at the start of each",
     "gradients on around a call": r"torch\.enable_grad\(\): around|under with torch\.enable_grad",
+    "leave it out of a mask": r"^leave what is to learn out of",
     "layers in __init__": r"^in __init__: self\.",
     "backward": r"\.backward\(\) right before|call backward\(\)|call backward on |backward again|its own loss",
     "begin anew": r"the optimizer begins anew",

@@ -1520,6 +1520,11 @@ ZERO: dict[tuple[Cause, str], Answer] = {
         why="backward had stored {stored:values}.",
         mend="a bound, or a factor, above 0 there.",
     ),
+    (Cause.ZERO_GRADIENT, "masked"): Answer(
+        verdict="{symptom}: {code} made zeros of what the last backward brought.",
+        why="that was not zero, and all of it lay in what is set to zero there; what is kept got no gradient from this backward.",
+        mend="leave what is to learn out of {code}; an entry that it keeps learns once the loss reads it.",
+    ),
     (Cause.ZERO_GRADIENT, "begun_with_zeros"): Answer(
         verdict="{symptom}: backward began with a gradient of zeros.",
         why="the chain rule multiplies what backward begins with, and {code} gives it zeros.",

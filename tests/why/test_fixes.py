@@ -1089,6 +1089,19 @@ w.pow(2).sum().backward()
     ),
 )
 fix(
+    "zero_gradient/masked",
+    "emb.weight",
+    "emb.weight.grad.any()",
+    """
+emb = nn.Embedding(4, 2)
+loss = emb(torch.tensor([0, 1])).sum()
+loss.backward()
+emb.weight.grad[:3] = 0
+""",
+    ("leave what is to learn out of emb.weight.grad[:3] = 0", "grad[:3]", "grad[:1]"),
+    ("once the loss reads it", "[0, 1]", "[0, 3]"),
+)
+fix(
     "non_leaf/part_read",
     "",
     "got is not None",
