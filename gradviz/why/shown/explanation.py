@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import textwrap
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
@@ -27,6 +28,7 @@ MEND = 7  # of what to write instead: that is of no use when it is cut short
 ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
+SENTENCE_ENDS = re.compile(r"(?<=[^.][.:]) (?=If )|(?<=[^.]\.) (?=[A-Z])")
 HTML_TAG = '<code style="display:inline-block">{}</code>'
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
 WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
@@ -156,16 +158,27 @@ class Explanation(NamedTuple):
 
     def _first_lines(self) -> list[str]:
         """Return the verdict with its tag: an observation whole, as it has its mend in it."""
-        is_remark = self.cause is Cause.HEALTHY or bool(self.odd_calls)
-        first = _wrapped(self.verdict, "", 5 if is_remark else 2)
+        first = _wrapped(self.verdict, "", 5 if self._is_remark else 2)
         fits = len(first[-1]) + len(self.tag) + 4 <= WIDTH
         tag = f"[{self.tag if fits else self.short_tag}]"
         fits_whole = len(first[-1]) + len(tag) + 2 <= WIDTH
-        if (len(first) == 1 or is_remark) and not fits_whole:
+        if (len(first) == 1 or self._is_remark) and not fits_whole:
             first.append("")
         first[-1] = _shortened(first[-1], WIDTH - len(tag) - 2)
         first[-1] = f"{first[-1]:<{min(TAG_AT, WIDTH - len(tag)) - 2}}  {tag}"
         return first
+
+    def _lead(self) -> tuple[str, str]:
+        """Return what of the verdict leads, and the rest: of an observation, which has its mend in
+        it, the first sentence leads."""
+        end = SENTENCE_ENDS.search(self.verdict) if self._is_remark else None
+        if end is None:
+            return self.verdict, ""
+        return self.verdict[: end.start()], self.verdict[end.end() :]
+
+    @property
+    def _is_remark(self) -> bool:
+        return self.cause is Cause.HEALTHY or bool(self.odd_calls)
 
     def _parts(self) -> list[tuple[str, str]]:
         """Return its further parts, each with its title; those that say nothing left out."""
@@ -200,11 +213,12 @@ class Explanation(NamedTuple):
         )
         lines = (html.escape(visible(line, 500)) for line in self.told_beside)
         more = "".join(f"<br>{line}" for line in lines)
-        verdict = html.escape(visible(self.verdict, 600))
+        lead, rest = (html.escape(visible(part, 600)) for part in self._lead())
         bars = bars_html(self.verdict, self.bars)
         tag = HTML_TAG.format(html.escape(self.tag))
         before = "".join(f"<p>{html.escape(visible(line, 500))}</p>" for line in self.before)
-        return f"{before}<p><b>{verdict}</b> {tag}{more}</p>{bars}<table>{rows}</table>"
+        verdict = f"<b>{lead}</b> {rest}".rstrip()
+        return f"{before}<p>{verdict} {tag}{more}</p>{bars}<table>{rows}</table>"
 
     def save(
         self, path: str | os.PathLike[str], *, theme: Literal["light", "dark"] = "light"
