@@ -173,6 +173,8 @@ MENDS = {
     "the leaf itself": r"the values are what they were, and the step moves",
     "again after the step": r" again after ",
     "backward before the step": r"^call .* before ",
+    "values in range": r"^move the values of ",
+    "one more dimension": r"^one more dimension of size 1 for |^unsqueeze\(0\) on ",
     "compute it from what is asked for": r"^compute .* from ",
 }
 AT = re.compile(r"\b[\w-]+\.py line \d+")
