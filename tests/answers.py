@@ -36,7 +36,7 @@ MENDS = {
     "add_param_group": r"add_param_group",
     "as many outputs as classes": r"outputs, or more, for the layer|outputs for \S+, where it is made",
     "one row for each sample": r"^one row for each sample",
-    "one more dimension": r"\.unsqueeze\(|^unsqueeze\(0\) on the sample",
+    "one more dimension": r"\.unsqueeze\(|^unsqueeze\(0\) on the sample|^one more dimension of size 1 for ",
     "size of the batch": r"\.shape\[0\] for its first size",
     "the same size": r"^give both the same (size|shape)",
     "allow_unused": r"allow_unused",
@@ -174,7 +174,6 @@ MENDS = {
     "again after the step": r" again after ",
     "backward before the step": r"^call .* before ",
     "values in range": r"^move the values of ",
-    "one more dimension": r"^one more dimension of size 1 for |^unsqueeze\(0\) on ",
     "compute it from what is asked for": r"^compute .* from ",
 }
 AT = re.compile(r"\b[\w-]+\.py line \d+")

@@ -365,17 +365,17 @@ def names_kept(call: Call) -> set[str]:
     return {n for code in codes for n in (*names_in(code)[0], list_filled(code)) if n}
 
 
-def names_bound(call: Call) -> list[str]:
+def names_bound(call: Call) -> tuple[str, ...]:
     """Return the names that the code of a call binds, as ``names_in`` does."""
     return _names_of(call)[0]
 
 
-def names_read(call: Call) -> set[str]:
+def names_read(call: Call) -> frozenset[str]:
     """Return the names that the code of a call reads, as ``names_in`` does."""
     return _names_of(call)[1]
 
 
-def _names_of(call: Call) -> tuple[list[str], set[str]]:
+def _names_of(call: Call) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the names in the code of a call; of code that is cut short those of its statement."""
     code = (call.source.code or "") if call.source else ""
     whole = [frame.code for frame in frames(call)[:1]]
@@ -403,14 +403,15 @@ def _is_of_numbers(node: ast.expr) -> bool:
     return is_literal(node)
 
 
-def names_in(code: str) -> tuple[list[str], set[str]]:
+@functools.lru_cache(maxsize=4096)  # the code of a loop is asked about in each of its passes
+def names_in(code: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the names, attributes and items that code binds, from left to right, and those that it
     reads; the variables of a comprehension are bound in there alone.
 
     >>> names_in("out, h = net(x, h)")[0], sorted(names_in("total += loss")[1])
-    (['out', 'h'], ['loss', 'total'])
+    (('out', 'h'), ['loss', 'total'])
     >>> names_in("total = sum(net(x) for x in xs)")[0]
-    ['total']
+    ('total',)
     """
     tree = _parsed(code)
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
@@ -421,4 +422,4 @@ def names_in(code: str) -> tuple[list[str], set[str]]:
     bound = [ast.unparse(n) for n in stored]
     read = {ast.unparse(n) for n in named if not isinstance(n.ctx, ast.Store)}
     added = [ast.unparse(n.target) for n in ast.walk(tree) if isinstance(n, ast.AugAssign)]
-    return bound, read.union(added)
+    return tuple(bound), frozenset(read.union(added))

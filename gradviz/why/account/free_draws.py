@@ -3,7 +3,7 @@ term holds its mean and spread near a prior. Knows no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradviz.graph.effects import ELEMENTWISE_LOSSES
@@ -61,8 +61,9 @@ def free_draws(facts: Facts, words: Words) -> Iterator[Remark]:
     leaves = (
         {t.id for t in facts.graph.tensors if t.is_leaf and t.requires_grad} if draws else set()
     )
+    comparing = [call for call in facts.ordinary_calls if _compares(facts, call)] if draws else []
     for every in draws.values():
-        compared = [c for c in (_comparison(facts, d, leaves) for d in every) if c is not None]
+        compared = _comparisons(facts, every, leaves, comparing)
         if len(compared) == len(every) and not _comes_otherwise(facts, every, compared):
             yield from _told(facts, words, every[-1], compared[-1], leaves)
 
@@ -101,15 +102,28 @@ def _computed_of(facts: Facts, factor: int) -> tuple[tuple[Call, ...], int]:
     return tuple(made), state
 
 
-def _comparison(facts: Facts, draw: Draw, leaves: set[int]) -> Call | None:
-    """Return the call in a loss that compares what a sample became with what its mean and its
+def _comparisons(
+    facts: Facts, draws: Sequence[Draw], leaves: set[int], comparing: Sequence[Call]
+) -> list[Call]:
+    """Return the comparison of each draw, up to the first that has none."""
+    found = list[Call]()
+    for draw in draws:
+        call = _comparison(facts, draw, leaves, comparing)
+        if call is None:
+            break
+        found.append(call)
+    return found
+
+
+def _comparison(
+    facts: Facts, draw: Draw, leaves: set[int], comparing: Sequence[Call]
+) -> Call | None:
+    """Return the last of some calls that compares what a sample became with what its mean and its
     spread were computed of; None where none does."""
     given = facts.ancestors([draw.mean], leaves) & facts.ancestors([draw.log], leaves)
-    for call in reversed(facts.ordinary_calls):
+    for call in reversed(comparing):
         if call.id < draw.call.id:
             return None
-        if len(call.inputs) != 2 or not _compares(facts, call):
-            continue
         tracked = [i for i in call.inputs if facts.graph.tensor[i].requires_grad]
         targets = [computed(facts, i, KEEPING - PARTS) for i in call.inputs if i not in tracked]
         is_of_it = len(targets) == 1 and targets[0] in given
@@ -120,7 +134,7 @@ def _comparison(facts: Facts, draw: Draw, leaves: set[int]) -> Call | None:
 
 def _compares(facts: Facts, call: Call) -> bool:
     """Say whether a call of a loss compares its two inputs."""
-    if facts.in_losses.isdisjoint(call.outputs):
+    if len(call.inputs) != 2 or facts.in_losses.isdisjoint(call.outputs):
         return False
     if plain_name(call.function) != "sub":
         return call.function in _COMPARES

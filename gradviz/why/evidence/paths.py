@@ -12,7 +12,8 @@ from gradviz.graph.flow import End, Flow
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
 from gradviz.graph.redo import DISCRETE
-from gradviz.names.frames import is_of_literals, names_bound, names_kept, names_read
+from gradviz.names.frames import is_of_literals, names_kept, names_read
+from gradviz.why.evidence.numbers_out import NumbersOut
 from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.speech import say, several
 from gradviz.words.words import Words
@@ -380,40 +381,10 @@ class Paths:
     def reader_of(self, gone: Call) -> Call | None:
         """Return a call on the way to the loss whose code uses the number that ``gone`` gave: in
         it, or by its name."""
-        name = _bound(gone)
-        for call in self.graph.calls:
-            if call.id <= gone.id or not _code(call):
-                continue
-            if _uses(call, gone, name) and self.flow.behind & {*call.outputs}:
-                return call
-            if (name and _bound(call) == name) or _code(call) == _code(gone):
-                return None  # from here on it means something else
-        return None
+        users = NumbersOut.of(self.facts).users(gone)
+        return next((c for c in users if not self.flow.behind.isdisjoint(c.outputs)), None)
 
 
 def taken_away(before: str, after: str | None) -> bool:
     """Say whether a ``.grad`` was set to None or to zeros."""
     return before != after and (after is None or only_zeros(after))
-
-
-def _code(call: Call) -> str:
-    """Return a call's code as it stands in the file, "" where it is not known."""
-    return (call.source.code or "") if call.source else ""
-
-
-def _bound(call: Call) -> str | None:
-    """Return the plain name that a call's code gives to its result."""
-    bound = names_bound(call)
-    return bound[0] if len(bound) == 1 and bound[0].isidentifier() else None
-
-
-def _uses(call: Call, gone: Call, name: str | None) -> bool:
-    """Say whether a call's code uses the result of an earlier one: by its name, or with the
-    earlier call's code inside."""
-    if name is not None and name in names_read(call):
-        return True
-    if call.source is None or gone.source is None or call.source[:2] != gone.source[:2]:
-        return False
-    code = _code(call)
-    right = code.partition("=")[2] if _bound(call) else code
-    return bool(_code(gone)) and _code(gone) in right and _code(gone) != code

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Set
-from functools import cached_property
 from typing import NamedTuple
 
 from gradviz.graph.flow import Flow
-from gradviz.graph.records import Call, Cut, CutReason, Tensor
-from gradviz.names.frames import frames, names_bound
+from gradviz.graph.records import Call, Cut, Tensor
+from gradviz.names.frames import names_bound
 from gradviz.why.evidence.handed_on import LINEAR, TOGETHER, named_before
+from gradviz.why.evidence.numbers_out import NumbersOut
 from gradviz.why.evidence.paths import REMADE, Paths
 from gradviz.words.words import Words
 
 # a sum of what goes in; of these each summand may be a number instead of a tensor
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__"}
-
-
-# what takes the numbers of a tensor in a statement, as for a function that computes with them
-GIVES_NUMBER = re.compile(r"\.(detach\(\)|data)(\.cpu\(\))?\.(item|tolist|numpy)\(\)")
 
 
 class Constant(NamedTuple):
@@ -148,33 +143,9 @@ class Summands:
         # the first that uses it: a * b.item() + 1 scales by it
         return [
             (cut, out)
-            for cut, out in self.copied_out
-            if out.id < call.id and self.paths.reader_of(out) == call
+            for cut, out in NumbersOut.of(self.facts).used_by.get(call.id, ())
+            if self.paths.reader_of(out) == call
         ]
-
-    @cached_property
-    def copied_out(self) -> list[tuple[Cut, Call]]:
-        """The cuts by which a number left torch, each with the call that gave it: ``b.item()``; of
-        ``a = b.detach().item()``, where no call is recorded for ``item()``, the whole statement."""
-        found = []
-        for cut in self.facts.real_cuts:
-            call = self.graph.call[cut.call_id]
-            if cut.output_id is None:
-                found += [(cut, call)] if cut.reason is CutReason.COPIED_OUT else []
-            elif cut.output_id not in self.facts.read_ids:
-                whole = _statement_around(call)
-                found += [(cut, whole)] if whole is not None else []
-        return found
-
-
-def _statement_around(call: Call) -> Call | None:
-    """Return a call as the statement that takes its number out of torch and gives that one name;
-    None where that is not what stands there."""
-    code = frames(call)[0].code if frames(call) else ""
-    if call.source is None or not GIVES_NUMBER.search(code):
-        return None
-    whole = call._replace(source=call.source._replace(code=code))
-    return whole if len(names_bound(whole)) == 1 else None
 
 
 def single(tensor: Tensor) -> bool:

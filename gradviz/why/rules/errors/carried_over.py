@@ -438,16 +438,16 @@ def carried_name(tensor: Tensor, maker: Call, reader: Call) -> str:
     return name
 
 
-def names_bound(maker: Call, reader: Call) -> list[str]:
+def names_bound(maker: Call, reader: Call) -> tuple[str, ...]:
     """Return the names that the code of a call binds; of the calls of one line, some have no
     code."""
     bound = names_in_code(maker)[0]
     if bound or not maker.source or not reader.source:
         return bound
-    return names_in_code(reader)[0] if maker.source[:2] == reader.source[:2] else []
+    return names_in_code(reader)[0] if maker.source[:2] == reader.source[:2] else ()
 
 
-def names_in_code(call: Call) -> tuple[list[str], set[str]]:
+def names_in_code(call: Call) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the names, attributes and items that the code of a call binds, from left to right, and
     those that it reads."""
     return names_in(whole_code(call) if call.source else "")

@@ -59,7 +59,7 @@ def _rebindings(failure: Failure) -> Iterator[_Rebinding]:
         for call in facts.calls_reading.get(leaf.id, ()):
             code = frames(call)[0].code if frames(call) else ""
             bound, read = names_in(code)
-            if call.grad_mode and bound == [name] and name in read and _ran_again(failure, call):
+            if call.grad_mode and bound == (name,) and name in read and _ran_again(failure, call):
                 yield _Rebinding(call, leaf, code, name)
 
 
