@@ -3634,7 +3634,7 @@ SMALL |= {
     ),
     (Cause.NAN, "rows_without_keys"): Answer(
         verdict="{broken}",
-        why="{masks:list} leave {n} of {all} rows of {code} no key (sample {sample}, position {position} first): softmax of -inf alone is NaN, and what leaves these rows out later sends 0 back there, and 0 times NaN is NaN.",
+        why="{masks:list} {masks:leaves|leave} {n} of {all} rows of {code} no key (sample {sample}, position {position} first): softmax of -inf alone is NaN, and what leaves these rows out later sends 0 back there, and 0 times NaN is NaN.",
     ),
     (Cause.NAN, "data_has_nan"): Answer(
         verdict="{broken}",

@@ -100,6 +100,35 @@ def test_losses_that_end_higher_than_they_began_are_told() -> None:
     assert "in the first of" not in str(asked(SHORT_STEPS))
 
 
+WARMUP = """
+import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+warmup = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: step / 10)
+first = net.weight.detach().clone()
+for i in range(120):
+    x = torch.randn(32, 3)
+    loss = (net(x) - x.sum(1, keepdim=True)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+warmup.step()
+still = torch.equal(net.weight, first)
+"""
+
+
+def test_steps_at_a_learning_rate_of_0_are_told_and_not_their_losses() -> None:
+    names: dict[str, bool] = {}
+    exec(WARMUP, names)
+    assert names["still"]
+    text = " ".join(str(asked(WARMUP)).split())
+    assert "(program.py line 13) moved nothing in its first 120 steps, of 120" in text
+    assert "hardly changed" not in text
+    each_step = WARMUP.replace("    opt.step()\n", "    opt.step()\n    warmup.step()\n")
+    assert "first 120 steps" not in str(asked(each_step))
+
+
 @pytest.mark.parametrize("program", [FAST, SHORT, TWO])
 def test_nothing_is_said_of_others(program: str) -> None:
     torch.manual_seed(0)

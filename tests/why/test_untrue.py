@@ -441,7 +441,9 @@ for _ in range({rounds}):
 
 def test_a_step_at_a_rate_of_zero_moved_nothing_and_a_rate_that_is_zero_afterwards_did() -> None:
     begun = ENDED.format(rate="step / 3", rounds=1)
-    assert "moved" not in one_line(asked(begun)).partition("SGD:")[0]
+    told = one_line(asked(begun)).partition("SGD:")[0]
+    assert "moved nothing in its first step, of 1" in told
+    assert told.count("moved") == 1
     assert "opt.step() (" in one_line(asked(ENDED.format(rate="step / 3", rounds=2)))
     over = ENDED.format(rate="1 - step / 3", rounds=3)
     assert "moved net" in one_line(asked(over))

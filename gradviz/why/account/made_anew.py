@@ -178,6 +178,8 @@ def _optimizers(
         step = _step_in(body, name) if body is not None else None
         if step is None or body is None or _repeated_around(step) is not body:
             continue
+        if not _conditions_around(node, body) <= _conditions_around(step, body):
+            continue  # made where there is none yet
         place = source_of(file, step)
         many = [u for key, every in steps.items() if key == _line(place) for u in every]
         leaves = {use.leaf for use in many}
@@ -216,6 +218,14 @@ def _repeated_around(node: Any) -> Any:
     while node is not None and not isinstance(node, (*_LOOPS, *_FUNCTIONS)):
         node = getattr(node, "parent", None)
     return node
+
+
+def _conditions_around(node: Any, body: Any) -> set[ast.AST]:
+    """Return the conditions and attempts within a loop or function under which a node stands."""
+    found = set[ast.AST]()
+    while (node := getattr(node, "parent", None)) is not None and node is not body:
+        found |= {node} if isinstance(node, (ast.If, ast.Try)) else set()
+    return found
 
 
 def _step_in(body: Any, name: str) -> Any:

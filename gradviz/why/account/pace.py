@@ -28,7 +28,7 @@ def pace(case: Case) -> Iterator[Remark]:
     """Tell of the one line that called backward, where many steps hardly changed its losses, or
     left them higher than the first one. With several losses one may rise as another falls."""
     rows = loss_rows(case.facts)
-    row = rows[0] if len(rows) == 1 else None
+    row = rows[0] if len(rows) == 1 and not _stood_still(case) else None
     if row is None or len(row.values) < _LONG or not all(0 < v < math.inf for v in row.values):
         return
     steps = _steps_within(case, row)
@@ -41,6 +41,12 @@ def pace(case: Case) -> Iterator[Remark]:
         yield _told(case, row, (means[0], means[-1]), steps[-1], key)
     elif case.words.keeps_all and low > row.values[0] * _HIGHER:
         yield _told(case, row, (row.values[0], means[-1]), steps[-1], "ended_higher")
+
+
+def _stood_still(case: Case) -> bool:
+    """Say whether an optimizer stepped with a learning rate of 0: that is why, and told of it."""
+    steps = case.recording.steps_taken() if case.recording is not None else ()
+    return any(2 * did.n_still > did.n for _, did in steps)
 
 
 def means_of_parts(values: Sequence[float]) -> list[float]:

@@ -26,11 +26,13 @@ _FEW = 0.01  # a share of the steps below which they are hardly worth a word
 
 
 def still_at_first(case: Case) -> Iterator[Remark]:
-    """Tell of each known optimizer whose first steps, and not all, had a learning rate of 0."""
+    """Tell of each known optimizer whose first steps had a learning rate of 0, and that has another
+    by now."""
     assert case.recording is not None
     known = {id(one) for one in case.known_optimizers}
     for optimizer, did in case.recording.steps_taken():
-        if id(optimizer) in known and 0 < did.n_still < did.n and _moves_by_rate(optimizer):
+        is_past = did.n_still < did.n or any(g.get("lr") for g in optimizer.param_groups)
+        if id(optimizer) in known and did.n_still and is_past and _moves_by_rate(optimizer):
             yield _remark(case, optimizer, did)
 
 
@@ -55,6 +57,7 @@ def _remark(case: Case, optimizer: Any, did: Stepped) -> Remark:
         "name": giver.parameter if giver else "",
     }
     weight = Weight.NOTABLE if did.n_still >= _FEW * did.n else Weight.ORDINARY
+    weight = Weight.IN_VAIN if did.n_still == did.n else weight
     key = "still_at_first_by" if giver else "still_at_first"
     given = (giver.place,) if giver else ()
     return Remark(weight, key, fields, objects=held, statements=(*given, *places))

@@ -714,7 +714,15 @@ def _leaves(bare: Bare) -> list[Any]:
             return [t for t in named if t.grad is not None]
         return _reached(bare.loss, named)
     leaves = [t for t in leaves_of(bare.recording) if id(t) not in of_models]
+    leaves = _named(bare.recording, leaves) or leaves
     return _beside_models(bare, bare.recording, leaves) if bare.models else leaves
+
+
+def _named(recording: Recorded, leaves: Sequence[Any]) -> list[Any]:
+    """Return the leaves with a name: what nothing names is a step on the way to something else, as
+    the first tensor of ``y = torch.ones(1).requires_grad_() * 4``."""
+    states = ((t, recording.find(t)) for t in leaves)
+    return [t for t, state in states if state is not None and (state.name or state.code_name)]
 
 
 def _beside_models(bare: Bare, recording: Recorded, leaves: Sequence[Any]) -> list[Any]:

@@ -325,6 +325,7 @@ def made_at(
     themselves."""
     point = point_of(sizes, step)
     came = nan_before(sizes, cause, broken, point) or nan_in_data(sizes, cause, broken, point)
+    came = came or rows_without_keys(sizes, cause, broken, point)
     came = came or nan_in_own_backward(sizes, cause, broken, point)
     if came is not None:
         return came

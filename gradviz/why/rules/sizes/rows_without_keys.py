@@ -34,14 +34,13 @@ class Rows(NamedTuple):
 
 
 def rows_without_keys(sizes: Sizes, cause: Cause, broken: str, point: Point) -> Explanation | None:
-    """Tell of the rows of torch's attention in which the masks that are still there leave no
-    key."""
-    call = point.call
-    is_softmax = point.node.name.startswith("Softmax")
-    if cause is not Cause.NAN or call is None or call.function != _ATTENTION or not is_softmax:
+    """Tell of the rows of torch's attention in which the masks that are still there leave no key:
+    of that whose derivative is blamed, or of one before what is blamed."""
+    if cause is not Cause.NAN or point.call is None:
         return None
-    rows = _rows(sizes, call)
-    if rows is None:
+    found = ((call, _rows(sizes, call)) for call in _attentions(sizes, point.call))
+    call, rows = next(((call, rows) for call, rows in found if rows), (None, None))
+    if call is None or rows is None:
         return None
     words = sizes.words
     makers = {i: sizes.facts.maker.get(i) for i in rows.masks}
@@ -60,6 +59,19 @@ def rows_without_keys(sizes: Sizes, cause: Cause, broken: str, point: Point) -> 
         position=rows.position,
     )
     return answer._replace(mend=say("advice.rows_without_keys"))
+
+
+def _attentions(sizes: Sizes, blamed: Call) -> list[Call]:
+    """Return the calls of torch's attention with a softmax of their own, up to the one that is
+    blamed, on the way to it."""
+    behind = sizes.facts.ancestors(blamed.inputs)
+    softmax = {n.call_id for n in sizes.graph.nodes if n.name.startswith("Softmax")}
+    calls = (call for call in sizes.graph.calls if call.function == _ATTENTION)
+    return [
+        call
+        for call in calls
+        if call.id in softmax and (call is blamed or not behind.isdisjoint(call.outputs))
+    ]
 
 
 def _rows(sizes: Sizes, attention: Call) -> Rows | None:
