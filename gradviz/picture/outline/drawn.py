@@ -4,10 +4,11 @@ words."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.finished import Finished
 from gradviz.graph.one_iteration import one_iteration
 from gradviz.graph.operations import Operations
@@ -267,32 +268,31 @@ class Drawn:
         headline = self.outline.headline
         lines.append(headline.title)
         lines += [f"    {' '.join(span.text for span in line)}" for line in headline.lines]
+        titles = {card.id: card.title for card in self.outline.cards}
+        into = grouped((arrow.head, arrow) for arrow in self.outline.arrows)
         for card in self.outline.cards:
-            lines += self._card_lines(card)
+            lines += self._card_lines(card, self._lines_from(titles, into.get(card.id, ())))
         if len(lines) > LINES:
             rest = len(lines) - LINES + 1
             lines = [*lines[: LINES - 1], say("text.more", n=f"{rest:,}")]
         return "\n".join(visible(line, 500) for line in lines)
 
-    def _card_lines(self, card: Card) -> list[str]:
+    def _card_lines(self, card: Card, links: Sequence[str]) -> list[str]:
         frames = [frame for frame in self.outline.frames if card.id in frame.members]
         begun = [frame for frame in frames if frame.members[0] == card.id]
         indent = "    " * sum(frame.kind == "opened" for frame in frames)
         lines = [say("outline.joined", parts=frame.label) for frame in begun]
         lines.append(text_of(card.rows[0]))
         lines += [f"    {text_of(row)}" for row in card.rows[1:]]
-        lines += [f"    {line}" for line in self._lines_into(card)]
+        lines += [f"    {line}" for line in links]
         lines += [frame.below for frame in frames if frame.below and frame.members[-1] == card.id]
         return [indent + line for line in lines]
 
-    def _lines_into(self, card: Card) -> list[str]:
+    @staticmethod
+    def _lines_from(titles: Mapping[int, str], arrows: Sequence[Arrow]) -> list[str]:
         """Tell of the cards whose values come to a card, and of the gradients that go back."""
-        titles = {c.id: c.title for c in self.outline.cards}
-        into: dict[int, list[Arrow]] = {}
-        for arrow in self.outline.arrows:
-            if arrow.head == card.id:
-                into.setdefault(arrow.tail, []).append(arrow)
-        return [_line_from(titles[tail], arrows) for tail, arrows in into.items()]
+        into = grouped((arrow.tail, arrow) for arrow in arrows)
+        return [_line_from(titles[tail], every) for tail, every in into.items()]
 
     def alt(self, title: str | None = None) -> str:
         """Return what the picture shows in two sentences."""

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Operation
 from gradviz.graph.records import Cut, CutReason
 from gradviz.graph.sent import Sent
@@ -378,6 +379,11 @@ class Links:
             and not (link.is_cut and shown.issuperset(map(self._told, link.cuts)))
             and not (link.is_data and self.gets(link.tail))
         ]
+
+    @cached_property
+    def said_at(self) -> dict[int, list[Link]]:
+        """The links that are said in words, by each of their two cards."""
+        return grouped((place, link) for link in self.said for place in (link.head, link.tail))
 
     def _told(self, cut: Cut) -> Hashable:
         """Return what cuts have in common that are told as one: the value, and where it is cut."""

@@ -32,12 +32,10 @@ class SaidLinks:
     def rows(self, place: int) -> list[Row]:
         """Tell of the links of a card that are not drawn."""
         rows = self.cut_rows.between(self.cut_rows.cuts.beside(place))
-        for link in self.links.said:
+        for link in self.links.said_at.get(place, ()):
             if link.head == place:
                 rows.append(self._said_below(link))
-            elif link.tail == place and (
-                self.said_above or link.cuts or self._draws_only_zeros(place)
-            ):
+            elif self.said_above or link.cuts or self._draws_only_zeros(place):
                 rows.append(self._said_above(link))
         return rows
 
