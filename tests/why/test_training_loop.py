@@ -706,7 +706,7 @@ ANEW = "nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))"
 @pytest.mark.parametrize(
     ("change", "lines"),
     [
-        (f"model = {ANEW}", (1,)),
+        (f"model = {ANEW}", (1, -1)),
         ("model[2] = nn.Linear(3, 1)", (1,)),
         (f"before = model\nmodel = {ANEW}", (-1,)),
         ("before = model\nmodel = copy.deepcopy(before)", (-1,)),

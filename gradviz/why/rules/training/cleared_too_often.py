@@ -47,10 +47,19 @@ class Wasted(NamedTuple):
     step: Call
 
 
-def _wasted_of(asked: Silent, leaf: int) -> Iterator[Wasted]:
+def _wasted_of(asked: Silent, leaf: int) -> list[Wasted]:
+    """Return the backwards that were of no use before steps of a leaf, where that is so of half of
+    its steps: a check before the loop is cleared, too, and is to be."""
+    every = asked.training.moments[leaf]
+    found = list(_wasted_before_steps(asked, every))
+    steps = sum(moment.did is Did.STEPPED for moment in every)
+    return found if 2 * len(found) >= steps else []
+
+
+def _wasted_before_steps(asked: Silent, every: Sequence[Moment]) -> Iterator[Wasted]:
     """Find, step by step of a leaf, the backwards that were of no use before it."""
     since = list[Moment]()
-    for moment in asked.training.moments[leaf]:
+    for moment in every:
         if moment.did is not Did.STEPPED:
             since.append(moment)
             continue
