@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import torch
-from torch import distributed
+from in_parallel import group_of_one, ran_in_parallel
 
 import gradviz as gv
 
@@ -60,27 +58,13 @@ LOOKING = ", find_unused_parameters=True"
 @pytest.fixture(autouse=True)
 def group() -> Iterator[None]:
     """A group of this one process."""
-    store = distributed.HashStore()
-    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    yield
-    distributed.destroy_process_group()
+    with group_of_one():
+        yield
 
 
 def ran(layout: str, reentrant: str, options: str) -> tuple[Any, Any, Any]:
     """Return the recording of a program, what it raised, and its variables."""
-    text = BLOCK.format(reentrant=reentrant)
-    text += layout.format(options=options)
-    file = "<in parallel>"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file
-    torch.manual_seed(0)
-    error: Exception | None = None
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with gv.record() as recording:
-        try:
-            exec(compile(text, file, "exec"), names)
-        except RuntimeError as raised:
-            error = raised
-    return recording, error, names
+    return ran_in_parallel(BLOCK.format(reentrant=reentrant) + layout.format(options=options))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

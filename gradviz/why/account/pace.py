@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz.graph.preview import number
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.loss_rows import LossRow, loss_rows, stepped
+from gradviz.why.rules.training.diverging import only_rate
 from gradviz.words.speech import say
 
 if TYPE_CHECKING:
@@ -87,11 +88,10 @@ def _only_optimizer(case: Case) -> list[Source]:
 
 def _rate(case: Case, made: Sequence[Source]) -> str:
     """Word the learning rate of the one known optimizer, and where it is made."""
-    known = case.known_optimizers
-    rates = {group.get("lr") for one in known for group in one.param_groups}
-    if len(known) != 1 or len(rates) != 1 or not isinstance(rate := rates.pop(), (int, float)):
+    rate = only_rate(case) if len(case.known_optimizers) == 1 else ""
+    if not rate:
         return ""
     places = [case.words.line_of(place) for place in made]
     if not places:
-        return say("account.rate_of", rate=number(rate))
-    return say("account.rate_made", rate=number(rate), places=places)
+        return say("account.rate_of", rate=rate)
+    return say("account.rate_made", rate=rate, places=places)

@@ -56,11 +56,16 @@ def _remark(case: Case, optimizer: Any, did: Stepped) -> Remark:
         "code": case.words.source(giver.place) if giver else "",
         "name": giver.parameter if giver else "",
     }
-    weight = Weight.NOTABLE if did.n_still >= _FEW * did.n else Weight.ORDINARY
-    weight = Weight.IN_VAIN if did.n_still == did.n else weight
     key = "still_at_first_by" if giver else "still_at_first"
     given = (giver.place,) if giver else ()
-    return Remark(weight, key, fields, objects=held, statements=(*given, *places))
+    return Remark(_weight(did), key, fields, objects=held, statements=(*given, *places))
+
+
+def _weight(did: Stepped) -> Weight:
+    """Return how much it says that so many of the steps moved nothing."""
+    if did.n_still == did.n:
+        return Weight.IN_VAIN
+    return Weight.NOTABLE if did.n_still >= _FEW * did.n else Weight.ORDINARY
 
 
 class _Giver(NamedTuple):

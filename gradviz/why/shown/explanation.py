@@ -28,7 +28,7 @@ MEND = 7  # of what to write instead: that is of no use when it is cut short
 ACCOUNT = 18  # lines where no fault was found, and it is told what the recorded steps did
 WIDTH = 120  # characters of a line
 TAG_AT = 84  # where the [cause] stands on the first line
-SENTENCE_ENDS = re.compile(r"(?<=[^.][.:]) (?=If )|(?<=[^.]\.) (?=[A-Z])")
+SENTENCE_ENDS = re.compile(r"(?<=[^.]\.) (?=[A-Z])")
 HTML_TAG = '<code style="display:inline-block">{}</code>'
 HTML_ROW = '<tr{}><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>'
 WHERE, MARK = ' class="gv-where" tabindex="0"', 'class="gv-here"'
@@ -178,6 +178,7 @@ class Explanation(NamedTuple):
 
     @property
     def _is_remark(self) -> bool:
+        """Whether the verdict is an observation, or an account of what was found."""
         return self.cause is Cause.HEALTHY or bool(self.odd_calls)
 
     def _parts(self) -> list[tuple[str, str]]:

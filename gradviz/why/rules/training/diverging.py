@@ -55,12 +55,16 @@ def diverged(case: Case, found: Explanation) -> Explanation | None:
 def fields_of(case: Case, row: LossRow, steps: list[Call]) -> dict[str, Any]:
     """Return what the sentences on a row name."""
     words = case.words
-    optimizers = case.known_optimizers
-    rates = {g.get("lr") for o in optimizers for g in o.param_groups}
-    plain = [rate for rate in rates if isinstance(rate, (int, float))]
     return {
         "loss": words.name(row.calls[-1].inputs[0]),
         "values": [number(v) for v in (*row.grows[:-1][: MOST - 1], row.grows[-1])],
         "step": words.at(steps[-1]),
-        "rate": number(plain[0]) if len(rates) == 1 and plain else "",
+        "rate": only_rate(case),
     }
+
+
+def only_rate(case: Case) -> str:
+    """Return the learning rate of all known optimizers; "" where they have several, or none."""
+    rates = {group.get("lr") for one in case.known_optimizers for group in one.param_groups}
+    plain = [rate for rate in rates if isinstance(rate, (int, float))]
+    return number(plain[0]) if len(rates) == 1 and plain else ""
