@@ -221,14 +221,14 @@ class Fitting:
             if not before.inputs:
                 plan = replace(plan, units=without_inputs(plan.units))
             plan = self._low_enough(plan)
-            if self.guess(plan) <= FAR_TOO_HIGH:
+            if not self._is_higher(plan, FAR_TOO_HIGH):
                 yield plan
         yield from self._plans()
 
     def _plans(self) -> Iterator[Plan]:
         """Go through ever smaller plans."""
         plan = self._low_enough(Plan(self._units))
-        if self.expansion.asked.is_strict and self.guess(plan) > FAR_TOO_HIGH:
+        if self.expansion.asked.is_strict and self._is_higher(plan, FAR_TOO_HIGH):
             yield from self._as_asked(plan)
             return
         if len(plan.units) > SEVERAL and self._is_far_too_large(plan):
@@ -245,7 +245,7 @@ class Fitting:
             yield from self.narrower(plan)
         while (units := fold_one(self.cards(plan))) is not None:
             plan = replace(plan, units=units)
-            if self.guess(plan) > HEIGHT:
+            if self._is_higher(plan, HEIGHT):
                 continue
             yield from self.narrower(plan)
         yield from self._in_column()
@@ -253,17 +253,18 @@ class Fitting:
     def _is_far_too_large(self, plan: Plan) -> bool:
         """Say whether no layout near this one fits: it is far too high, or has far more cards side
         by side than a page."""
-        return self.guess(plan) > FAR_TOO_HIGH or self._columns(plan) * min(WIDTHS) > FAR_TOO_WIDE
+        if self._is_higher(plan, FAR_TOO_HIGH):
+            return True
+        return self._columns(plan) * min(WIDTHS) > FAR_TOO_WIDE
 
     def _in_column(self) -> Iterator[Plan]:
         """Go through ever smaller plans of one column: at last neighbours become rows, whatever
         became of them."""
         units = self._without_averages(without_inputs(self.gathering.units))
         plan = Plan(units, said_above=False, in_column=True)
-        most = (HEIGHT - HEADING + BETWEEN) / (TITLE + BETWEEN)  # cards of a title alone
         for smaller in (fold_one, list_one):
             while (more := smaller(self.cards(plan), _at_once(plan.units))) is not None:
-                if len(plan.units) <= most and self.guess(plan) <= HEIGHT:
+                if not self._is_higher(plan, HEIGHT):
                     yield plan
                 plan = replace(plan, units=more)
         yield plan
@@ -284,14 +285,14 @@ class Fitting:
     def _low_enough(self, plan: Plan) -> Plan:
         """Fold until the guessed height fits; before, drop inputs and say less."""
         inputs = sum(unit.kind is Kind.INPUT for unit in plan.units)
-        if inputs > INPUTS or self.guess(plan) > HEIGHT:
+        if inputs > INPUTS or self._is_higher(plan, HEIGHT):
             plan = replace(plan, units=without_inputs(plan.units))
-        if self.guess(plan) > HEIGHT:
+        if self._is_higher(plan, HEIGHT):
             plan = replace(plan, said_above=False)
-        if self.guess(plan) > HEIGHT:
+        if self._is_higher(plan, HEIGHT):
             plan = replace(plan, units=self._without_averages(plan.units))
         for matters in (False, True):
-            while self.guess(plan) > HEIGHT:
+            while self._is_higher(plan, HEIGHT):
                 at_once = _at_once(plan.units)
                 units = fold_one(self.cards(plan), at_once, even_if_it_matters=matters)
                 if units is None:
@@ -316,16 +317,20 @@ class Fitting:
         wide = [rank[k] for k, u in enumerate(plan.units) if u.tensor_id is None]
         return max((wide.count(r) for r in wide), default=1)
 
-    def guess(self, plan: Plan) -> float:
-        """Guess the height of a plan in points, before any layout."""
+    def _is_higher(self, plan: Plan, limit: float) -> bool:
+        """Guess, before any layout, whether a plan is higher than so many points: the cards of
+        thousands of calls are not written for it, if their titles alone are."""
         cards = self.cards(plan)
+        levels = range(len(plan.units)) if plan.in_column else {*cards.links.rank}
+        if _height_of([TITLE] * len(levels)) > limit:
+            return True
         heights: dict[int, float] = {}
         for card, rank in zip(cards.cards, cards.links.rank, strict=True):
             level = card.id if plan.in_column else rank
             charts = sum(bool(row.chart) for row in card.rows)
             height = TITLE + ROW * (len(card.rows) - 1) + CHART_HEIGHT * charts
             heights[level] = max(heights.get(level, 0.0), height)
-        return sum(heights.values()) + BETWEEN * max(len(heights) - 1, 0) + HEADING
+        return _height_of([*heights.values()]) > limit
 
     # --- room that is left ------------------------------------------------------------------------
 
@@ -475,6 +480,11 @@ def _flaws(fitted: Fitted) -> tuple[float, int, float, float, float]:
     return too_large, fitted.crossings, fitted.moved, fitted.length, fitted.height
 
 
+def _height_of(levels: Sequence[float]) -> float:
+    """Return the height of a picture in points whose levels are this high."""
+    return sum(levels) + BETWEEN * max(len(levels) - 1, 0) + HEADING
+
+
 def _at_once(units: list[Unit]) -> int:
     """Return how many neighbours become one before the next look: of the hundreds of a training
     loop many, or it would be looked at hundreds of times."""
@@ -577,13 +587,14 @@ def _levels(
 def _independent(others: Iterable[int], links: Ways) -> bool:
     """Say whether no way leads from one of these cards to another."""
     wanted = {*others}
+    lowest = max((links.rank[k] for k in wanted), default=0)  # every link goes down a level
     for start in wanted:
         seen, todo = set[int](), [*links.below(start)]
         while todo:
             k = todo.pop()
             if k in wanted:
                 return False
-            if k not in seen:
+            if k not in seen and links.rank[k] < lowest:
                 seen.add(k)
                 todo += [*links.below(k)]
     return True

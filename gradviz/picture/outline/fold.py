@@ -8,7 +8,7 @@ to each other in that order, whatever modules they stand in, become one without 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from gradviz.graph.module_tree import ModuleTree
@@ -155,11 +155,14 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     kept = [*map(cards.expansion.is_kept, cards.units)]
     was = _cards_before(cards)
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
+    turns = _turns(cards)
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
         if Merged.ROWS in (first.merged, second.merged):
             continue
-        if kept[upper] or kept[lower] or link.cuts or not _are_alike(cards, upper, lower):
+        if turns[lower] - turns[upper] != 1 or not {first.kind, second.kind} <= {*MAY_FOLD}:
+            continue
+        if kept[upper] or kept[lower] or link.cuts or _state(cards, upper) != _state(cards, lower):
             continue
         near = -min(distance[upper], distance[lower])
         crosses = first.parent != second.parent or _list_of(cards, first) != _list_of(cards, second)
@@ -187,14 +190,11 @@ def _cards_before(cards: Cards) -> list[set[int]]:
     return [{before.card_of[key] for key in some if key in before.card_of} for some in keys]
 
 
-def _are_alike(cards: Cards, upper: int, lower: int) -> bool:
-    """Say whether two cards follow each other in call order and are of one state."""
-    between = (unit.kind for unit in cards.units[upper + 1 : lower])
-    ends = {cards.units[upper].kind, cards.units[lower].kind}
-    in_order = upper < lower and {*between} <= {Kind.INPUT, Kind.LEAF}
-    if not in_order or not ends <= {*MAY_FOLD}:
-        return False
-    return _state(cards, upper) == _state(cards, lower)
+def _turns(cards: Cards) -> list[int]:
+    """Return the place of each card in call order, inputs and leaves apart: these stand with the
+    card before them."""
+    does = (unit.kind not in (Kind.INPUT, Kind.LEAF) for unit in cards.units)
+    return [*accumulate(does)]
 
 
 def _frame(cards: Cards, parent: int | None) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.picture.outline.links import Link, Links, Pair
 from gradviz.picture.outline.unit import Unit
 
@@ -22,13 +24,14 @@ def pointed(links: Links) -> Pointed:
     if points.parameter:
         found.cards.update(k for k, unit in enumerate(links.units) if _has_unused(unit, links))
     operations, owner = links.operations, links.owner
+    cut_by = _cut_by(links) if points.calls else {}
     for call_id in sorted(points.calls):
         at = operations.of_call.get(call_id)
         if at in owner:
             found.cards.add(owner[at])
-        elif (cut := _cut_by(call_id, links)) is not None:
-            found.cards.update(cut.cards)
-            found.pairs.update(cut.pairs)
+        elif call_id in cut_by:
+            found.cards.update(cut_by[call_id].cards)
+            found.pairs.update(cut_by[call_id].pairs)
         else:  # it is no card, nor between cards: those that made what it reads stand for it
             made = map(operations.source_of, operations.graph.call[call_id].inputs)
             found.cards.update(owner[source] for source in made if source in owner)
@@ -43,21 +46,26 @@ def _has_unused(unit: Unit, links: Links) -> bool:
     return known and any(name.startswith(f"{path}.") for path in unit.unused)
 
 
-def _cut_by(call_id: int, links: Links) -> Pointed | None:
-    """Find the arrows that a call cuts, or else the cards that tell of its cut; None: it cuts
-    nothing."""
-    inside = {
-        place
+def _cut_by(links: Links) -> Mapping[int, Pointed]:
+    """Find the arrows that each call cuts, by its id, or else the cards that tell of its cut."""
+    inside = grouped(
+        (call_id, place)
         for place, inner in links.inner.items()
-        if any(_is_cut_by(call_id, link) for _, link in inner)
-    }
-    between = [link for link in links.all.values() if _is_cut_by(call_id, link)]
-    if not inside and not between:
-        return None
+        for _, link in inner
+        for call_id in _cut_in(link)
+    )
+    between = grouped(
+        (call_id, link.pair) for link in links.all.values() for call_id in _cut_in(link)
+    )
     drawn = {link.pair for link in links.drawn if links.is_cut_arrow(link)}
-    ends = (link.pair for link in between if link.pair not in drawn)
-    return Pointed(inside.union(*ends), drawn.intersection(link.pair for link in between))
+    found: dict[int, Pointed] = {}
+    for call_id in {*inside, *between}:
+        pairs = set(between.get(call_id, ()))
+        ends = (place for pair in pairs - drawn for place in pair)
+        found[call_id] = Pointed({*inside.get(call_id, ()), *ends}, pairs & drawn)
+    return found
 
 
-def _is_cut_by(call_id: int, link: Link) -> bool:
-    return any(cut.call_id == call_id for cut in link.cuts)
+def _cut_in(link: Link) -> set[int]:
+    """Return the calls that cut a link."""
+    return {cut.call_id for cut in link.cuts}

@@ -42,7 +42,8 @@ class SaidLinks:
     def _draws_only_zeros(self, place: int) -> bool:
         """Say whether each arrow that brings a card a gradient brings zeros: what else it gets is
         said then, or the picture would tell that it gets nothing."""
-        norms = {self.links.norm(link) for link in self.links.drawn if link.tail == place}
+        out = self.links.out_of[place]
+        norms = {self.links.norm(link) for link in out if self.links.is_drawn(link)}
         return 0.0 in norms and norms <= {0.0, None}
 
     def _said_below(self, link: Link) -> Row:
