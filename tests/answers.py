@@ -174,6 +174,9 @@ MENDS = {
     "again after the step": r" again after ",
     "backward before the step": r"^call .* before ",
     "values in range": r"^move the values of ",
+    "make the layer, then call it": r"once, before the loop; then ",
+    "step only with gradients": r"^if .*if any\(p\.grad is not None",
+    "compute it in torch": r"^let the loss be (?:a smooth function|computed in torch)",
     "compute it from what is asked for": r"^compute .* from ",
 }
 AT = re.compile(r"\b[\w-]+\.py line \d+")

@@ -2599,6 +2599,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{code} never ran, or added numbers only.",
         mend="let the loop, or the condition around {code}, run at least once; call backward only where it did.",
     ),
+    (Cause.NOT_A_TENSOR, "decided"): Answer(
+        verdict="{loss:begin} is no tensor but a {kind}: {code:few} made it of Python numbers alone.",
+        why="what the model returned only decides there which number it is ({decided:list}), and a decision has no derivative.",
+        mend="let the loss be a smooth function of what the model returned, in torch: torch.sigmoid(…) of what is compared in the place of the decision, and torch's own functions of that.",
+    ),
+    (Cause.NOT_A_TENSOR, "of_numbers"): Answer(
+        verdict="{loss:begin} is no tensor but a {kind}: {code:few} made it of Python numbers alone.",
+        why="no tensor has a part in it, so there is nothing to go back through.",
+        mend="let the loss be computed in torch, of what the model returned; where there is none, call no backward.",
+    ),
     (Cause.NOT_A_TENSOR, "other"): Answer(
         verdict="{loss:begin} is no tensor but a {kind}, and only a tensor has backward().",
         why="backward goes back through the grad_fn of a tensor.",
@@ -2623,6 +2633,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{loss} is the {kind} itself, which computes losses; what has backward() is the tensor that it returns.",
         why="a module is called with the output and the target, and gives the loss back.",
         mend="loss = {loss}(output, target), then loss.backward().",
+    ),
+    (Cause.NOT_A_TENSOR, "module_made"): Answer(
+        verdict="{made} makes a {kind}, and does not call it: {loss} is the layer itself, and not the loss that it returns.",
+        why="the class takes the settings, and the layer that it makes the output and the target.",
+        mend="criterion = {function} once, before the loop; then {loss} = {given}.",
     ),
     (Cause.NOT_A_TENSOR, "nothing_returned"): Answer(
         verdict="{code} got None: the function that it calls returns nothing.",
@@ -2668,12 +2683,32 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.MISUSED, "gradients_of_half"): Answer(
         verdict="The parameters of {optimizer} are float16, so their gradients are, and {scaler} unscales float32 alone.",
         why="autocast takes float16 where that is enough; parameters, and the steps that move them, stay float32.",
-        mend="leave {made} out, and give the model float32: autocast casts what it is given.",
+        mend="leave {made:list} out, and give the model float32: autocast casts what it is given.",
     ),
     (Cause.MISUSED, "gradients_of_half_unseen"): Answer(
         verdict="The parameters of {optimizer} are float16, so their gradients are, and {scaler} unscales float32 alone.",
         why="autocast takes float16 where that is enough; parameters, and the steps that move them, stay float32.",
         mend="float() on the model before the optimizer is made: autocast casts what it is given.",
+    ),
+    (Cause.MISUSED, "nothing_to_unscale_frozen"): Answer(
+        verdict="All parameters of {optimizer} are frozen, so none has a gradient that {scaler} could look at.",
+        why="{step} looks for inf in the gradients of {optimizer} first, and there is none.",
+        mend="requires_grad_() on what is to learn, before the forward; if nothing of it is: leave {step} out.",
+    ),
+    (Cause.MISUSED, "nothing_to_unscale_cleared"): Answer(
+        verdict="{clear:begin} cleared the gradients of {optimizer} between the backward and {step}.",
+        why="{step} looks for inf in the gradients of {optimizer} first, and there is none any more.",
+        mend="move {clear} before the backward, or behind {step}.",
+    ),
+    (Cause.MISUSED, "nothing_to_unscale_read"): Answer(
+        verdict="No parameter of {optimizer} has a gradient here: {reader} computed with them while gradients were off.",
+        why="{step} looks for inf in the gradients of {optimizer} first, and there is none.",
+        mend="if that is meant: if any(p.grad is not None for group in {optimizer}.param_groups for p in group['params']): {step}; if they are to learn there, {reader} with gradients on.",
+    ),
+    (Cause.MISUSED, "nothing_to_unscale"): Answer(
+        verdict="No parameter of {optimizer} has a gradient here: no backward since the last step or clear reached one.",
+        why="{step} looks for inf in the gradients of {optimizer} first, and there is none.",
+        mend="if the loss has no part in them there: if any(p.grad is not None for group in {optimizer}.param_groups for p in group['params']): {step}; if they are to learn, the loss has to be computed with them.",
     ),
     (Cause.MISUSED, "state_of_other_shapes"): Answer(
         verdict="{optimizer} has, for a parameter of shape {shape}, a state of shape {kept}: that of another model.",
@@ -2719,6 +2754,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{target:begin} has a number for each class ({shape}), which the loss takes for probabilities, and is {dtype}.",
         why="probabilities are not whole numbers.",
         mend="{anew} in the place of {target} in {code}; or hand in the place of each class, without one_hot.",
+    ),
+    (Cause.MISUSED, "one_class_as_a_row"): Answer(
+        verdict="{target:begin} is the class of one sample as a row of {n} numbers, one 1 and else 0, as whole numbers.",
+        why="for one sample of {n} scores the loss takes the number of its class; a number for each class it takes for probabilities, which are not whole.",
+        mend="{target}.argmax() in the place of {target} in {code}, or that number itself, without the row; or {target}.float(), as probabilities.",
     ),
     (Cause.MISUSED, "tensor_of_rows"): Answer(
         verdict="{call} takes numbers, and {given} holds tensors of several.",

@@ -72,6 +72,8 @@ def _called(function: ast.expr) -> str | None:
     for _ in range(MOST):
         binder = binder_before(function)
         value = getattr(binder, "value", None)
+        if isinstance(binder, ast.Assign) and isinstance(value, ast.Call):
+            return callee_of(value.func) or callee_of(function)
         if not isinstance(binder, ast.Assign) or not isinstance(value, (ast.Name, ast.Attribute)):
             break
         function = value
@@ -79,9 +81,11 @@ def _called(function: ast.expr) -> str | None:
 
 
 def _returns(function: str | None, statements: Statements) -> Iterator[Stands]:
-    """Yield what the program's own functions of a name return."""
+    """Yield what the program's own functions of a name return; of a class what its forward
+    does."""
     for file, node in statements.nodes(ast.FunctionDef):
-        if node.name == function:
+        is_forward = node.name == "forward" and getattr(node.parent, "name", None) == function
+        if node.name == function or is_forward:
             inside = (n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value)
             yield from (Stands(file, n) for n in inside)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from gradviz.graph.records import Source
 from gradviz.names.position import callee_of
 from gradviz.why.code.reading import value_of
 from gradviz.why.question.failed_line import FailedLine
@@ -16,20 +17,58 @@ from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.errors.refused_values import Fields
 from gradviz.words.speech import Code
 
+# methods that make a tensor, or all of a module, float16
+_CASTING = ("half", "to", "type", "type_as")
+
 
 def gradients_of_half(line: FailedLine, failure: Failure) -> Fields:
     """Return what made the parameters of an optimizer float16, and the scaler that met their
     gradients; None where that is not found."""
     scaler, word = _scaled(line)
     half = _half_parameters(line, word)
+    recorded = _recorded_casts(failure) if scaler is not None and half else {}
+    if recorded:
+        made = list(dict.fromkeys(recorded.values()))
+        return {**_told(scaler, word), "made": made, "at": [*recorded]}
     for place, owner, call in _halvings(failure) if scaler is not None and half else ():
         targets = getattr(getattr(call, "parent", None), "targets", [])
         words = [owner, *targets]
         if any(_has_one(value_of(w, frame.names), half) for w in words for frame in line.frames):
-            code = ast.unparse(call)
-            made = code.removeprefix(ast.unparse(owner)) if targets else code
-            return {**_told(scaler, word), "made": Code(made), "at": place}
+            return {**_told(scaler, word), "made": [_cast_alone(call)], "at": place}
     return None
+
+
+def _recorded_casts(failure: Failure) -> dict[Source, Code]:
+    """Return the statements under which parameters of an optimizer became float16, each with the
+    part of it that is to be left out."""
+    tensors, found = failure.graph.tensor, dict[Source, Code]()
+    held = set[int]().union(*failure.optimizers)
+    for call in failure.graph.calls:
+        if call.function != "data" or len(call.inputs) != 2 or call.source is None:
+            continue
+        before, after = (tensors[i] for i in call.inputs)
+        if before.object_id in held and before.dtype != "float16" == after.dtype:
+            found.setdefault(call.source, _cast_in(failure, call.source))
+    return found
+
+
+def _cast_in(failure: Failure, place: Source) -> Code:
+    """Return the call of a statement that makes float16 of something; the whole of it, where that
+    is not seen."""
+    found = None if failure.statements is None else failure.statements.node_at(place)
+    for call in ast.walk(found[1]) if found is not None else ():
+        method = call.func if isinstance(call, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in _CASTING:
+            return _cast_alone(call)
+    return Code(place.code or "")
+
+
+def _cast_alone(call: Any) -> Code:
+    """Return the code of a cast that is to be left out: without what is cast, where a statement
+    goes on with that."""
+    code = ast.unparse(call)
+    is_statement = isinstance(getattr(call, "parent", None), ast.Expr)
+    return Code(code if is_statement else code.removeprefix(ast.unparse(call.func.value)))
 
 
 def gradients_of_half_unseen(line: FailedLine, failure: Failure) -> Fields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from gradviz.graph.findings import Cause
@@ -25,13 +26,13 @@ def made_in_inference(failure: Failure) -> Explanation | None:
     if not found:
         return None
     tensor, met = found[0]
-    head = _head(failure, met)
+    head = head_that_switched(failure, met)
     if head is None or _SWITCH.search(head.code or "") is None:
         return None
     maker = failure.facts.maker.get(tensor.id)
     it = failure.in_code(tensor)  # of a parameter, a copy would be another one
     copied = say("raised.copied_outside", it=Code(it)) if maker is not None else ""
-    made = [maker] if maker is not None else [*map(call_at, _layer_made(failure, tensor, met))]
+    made = [met] if maker is not None else [*map(call_at, _layer_made(failure, tensor, met))]
     return failure.answer(
         Cause.INFERENCE_TENSOR,
         "made_under",
@@ -48,32 +49,44 @@ def made_in_inference(failure: Failure) -> Explanation | None:
 
 def _met_in_inference(failure: Failure, tensor: Tensor) -> Call | None:
     """Return the call in inference mode that made an inference tensor, or met it first."""
-    if tensor.version is not None:
-        return None
-    first = failure.facts.first_maker.get(tensor.object_id)
-    readers = failure.facts.readers.get(tensor.object_id, ())
-    met = first if first is not None else next(iter(readers), None)
-    return met if met is not None and met.inference_mode else None
+    seen = set[int]()
+    while tensor.version is None and tensor.object_id not in seen:
+        seen.add(tensor.object_id)
+        first = failure.facts.first_maker.get(tensor.object_id)
+        readers = failure.facts.readers.get(tensor.object_id, ())
+        met = first if first is not None else next(iter(readers), None)
+        if met is None or met.inference_mode:
+            return met
+        taken = [failure.graph.tensor[i] for i in met.inputs]  # a view of one is one, too
+        tensor = next((t for t in taken if t.version is None), tensor)
+    return None
 
 
-def _head(failure: Failure, call: Call) -> Source | None:
-    """Return the decorator, or the head of the block, that switched a call's grad mode off."""
+def head_that_switched(failure: Failure, call: Call) -> Source | None:
+    """Return the decorator, or the head of the block, that switched a call's grad mode off; where
+    too many functions stand in between, the only one of the program that does."""
     off = None if call.source is None else call.source.off
-    if off is None or failure.statements is None:
-        return None
-    nodes = failure.statements.nodes((ast.FunctionDef, ast.AsyncFunctionDef, ast.With))
-    for file, node in nodes:
+    heads = [*_heads(failure)]
+    if off is None:
+        switching = [head for head in heads if _SWITCH.search(head.code or "")]
+        return switching[0] if len(switching) == 1 else None
+    files = {frame.file for frame in frames(call)}
+    return next((head for head in heads if head.line == off and head.file in files), None)
+
+
+def _heads(failure: Failure) -> Iterator[Source]:
+    """Yield the decorators and the heads of the blocks of the code that ran."""
+    code, kinds = failure.statements, (ast.FunctionDef, ast.AsyncFunctionDef, ast.With)
+    for file, node in () if code is None else code.nodes(kinds):
         heads = (
             [i.context_expr for i in node.items]
             if isinstance(node, ast.With)
             else node.decorator_list
         )
         for head in heads:
-            place = source_of(file, head)
-            if head.lineno == off and any(place.file == f.file for f in frames(call)):
-                begin, end = ("with ", ":") if isinstance(node, ast.With) else ("@", "")
-                return place._replace(line=off, code=f"{begin}{ast.unparse(head)}{end}")
-    return None
+            begin, end = ("with ", ":") if isinstance(node, ast.With) else ("@", "")
+            code_of_head = f"{begin}{ast.unparse(head)}{end}"
+            yield source_of(file, head)._replace(line=head.lineno, code=code_of_head)
 
 
 def _layer_made(failure: Failure, tensor: Tensor, met: Call) -> list[Source]:

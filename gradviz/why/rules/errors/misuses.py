@@ -23,6 +23,7 @@ from gradviz.why.rules.errors import (
     half_parameters,
     in_transforms,
     misspelt,
+    nothing_to_unscale,
     refused_loads,
     refused_steps,
     refused_targets,
@@ -59,7 +60,9 @@ def misused(failure: Failure) -> Explanation | None:
         if found is None or fields is None or line is None:
             continue
         told = {**found.groupdict(""), **fields}
-        wheres = (told.pop("at", None), line.place, told.pop("under", None))
+        at = told.pop("at", None)
+        first = at if isinstance(at, list) else [at]
+        wheres = (*first, line.place, told.pop("under", None))
         places = [place for place in wheres if place is not None]
         give = failure.answer
         return give(
@@ -441,6 +444,30 @@ MISUSES: tuple[Misuse, ...] = (
     Misuse(r"Attempted (?:step|unscale_) but _scale is None", MISUSED, "unscaled", _loss_unscaled),
     Misuse(r"No inf checks were recorded prior to update", MISUSED, "scaler_unstepped", _unstepped),
     Misuse(
+        r"No inf checks were recorded for this optimizer",
+        MISUSED,
+        "nothing_to_unscale_frozen",
+        nothing_to_unscale.frozen,
+    ),
+    Misuse(
+        r"No inf checks were recorded for this optimizer",
+        MISUSED,
+        "nothing_to_unscale_cleared",
+        nothing_to_unscale.cleared,
+    ),
+    Misuse(
+        r"No inf checks were recorded for this optimizer",
+        MISUSED,
+        "nothing_to_unscale_read",
+        nothing_to_unscale.read_without,
+    ),
+    Misuse(
+        r"No inf checks were recorded for this optimizer",
+        MISUSED,
+        "nothing_to_unscale",
+        nothing_to_unscale.unreached,
+    ),
+    Misuse(
         r"unscale_\(\) has already been called on this optimizer since the last update",
         MISUSED,
         "unscaled_twice",
@@ -723,6 +750,12 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "whole_probabilities",
         refused_targets.whole_probabilities,
+    ),
+    Misuse(
+        r"Expected floating point type for target with class probabilities",
+        MISUSED,
+        "one_class_as_a_row",
+        refused_targets.one_class_as_a_row,
     ),
     Misuse(
         r"only one element tensors can be converted to Python scalars",

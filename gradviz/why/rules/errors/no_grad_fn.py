@@ -256,7 +256,9 @@ def cut_off(failure: Failure) -> Explanation | None:
     return failure.answer(
         Cause.NO_GRAD_FN,
         "cut",
-        calls=calls if switch is None else [call_at(switch), *calls],
+        calls=[*_switches_around(failure, blamed), *calls]
+        if switch is None
+        else [call_at(switch), *calls],
         tensors=[failure.root, *(failure.graph.tensor[c.input_id] for c in cuts)],
         cuts=cuts,
         start=failure.start,
@@ -350,10 +352,12 @@ def _mend_of_switch(failure: Failure, cut: Cut) -> str:
     if cut.reason is CutReason.INFERENCE_MODE:  # enable_grad does not lift it
         only = _only_inference_mode(failure, [cut])
         return "" if only is None else mend_of_inference(cut, failure.graph, only.line)
-    if source is None or source.off is None or failure.statements is None:
+    if source is None or failure.statements is None:
         return ""
     if (inside := _call_that_trains(failure, cut)) is not None:
         return say("raised.enabled_around", code=failure.written(inside))
+    if source.off is None:
+        return ""
     if decorator := _decorator_at(failure, source.file, source.off):
         return say("raised.decorator_out", decorator=Code(f"@{decorator}"), line=source.off)
     found = failure.statements.at(source._replace(line=source.off, off=None))
@@ -383,15 +387,48 @@ def _call_that_trains(failure: Failure, cut: Cut) -> Call | None:
     """Return the statement of a function whose decorator, or of a block whose head, switched
     gradients off, and that calls both what was cut and the backward, as ``loss = closure()`` in the
     step of an optimizer; None where one of them stands there itself."""
-    call = failure.graph.call[cut.call_id]
-    if call.source is None or call.source.off is None or failure.call is None:
+    call, backward = _last_switched_off(failure, cut), failure.call
+    if call.source is None or backward is None:
         return None
-    body = _switched_lines(failure, call.source.file, call.source.off)
+    seen = backward.source if call.source.off is None else call.source
+    if seen is None or seen.off is None:
+        return None
+    body = _switched_lines(failure, seen.file, seen.off)
     under = {frame[:2] for frame in frames(call)[1:]}
-    for depth, frame in enumerate(frames(failure.call)):
-        if depth and frame.file == call.source.file and frame.line in body and frame[:2] in under:
-            return place_at(failure.call, depth)
+    scopes = {(frame.file, frame.scope) for frame in frames(call)[1:]}
+    is_under = False  # both stand under a function that is called further out
+    for depth, frame in enumerate(frames(backward)):
+        is_here = depth and frame.file == seen.file and frame.line in body
+        if is_here and (frame[:2] in under or is_under):
+            return place_at(backward, depth)
+        is_under = is_under or (frame.file, frame.scope) in scopes
     return None
+
+
+def _last_switched_off(failure: Failure, cut: Cut) -> Call:
+    """Return the call that made the root, where gradients were off from a cut to there, and the
+    line is not known that switched them off for the cut: too many functions stand in between."""
+    call = failure.graph.call[cut.call_id]
+    maker = None if failure.root is None else failure.facts.maker.get(failure.root.id)
+    if maker is None or call.source is None or call.source.off is not None:
+        return call
+    since = failure.calls_between(call, maker)
+    return call if maker.grad_mode or any(c.grad_mode for c in since) else maker
+
+
+def _switches_around(failure: Failure, cuts: list[Cut]) -> list[Call]:
+    """Return the decorator under which all of a step is called, with the statement that calls it;
+    none where no cut stands under such a one."""
+    for cut in cuts:
+        inside = _call_that_trains(failure, cut) if cut.reason in BLOCKS else None
+        backward = failure.call.source if failure.call is not None else None
+        if inside is None or inside.source is None or backward is None or backward.off is None:
+            continue
+        mark = _decorator_at(failure, backward.file, backward.off)
+        if mark:
+            here = Source(backward.file, backward.off, f"@{mark}")
+            return [inside, call_at(here)]
+    return []
 
 
 def _switched_lines(failure: Failure, file: str, line: int) -> range:

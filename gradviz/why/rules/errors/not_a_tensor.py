@@ -11,6 +11,7 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import CutReason
+from gradviz.names.position import callee_of
 from gradviz.why.code.behind import (
     NUMBERS,
     Stands,
@@ -23,10 +24,11 @@ from gradviz.why.code.reading import LOOKS, UNREAD
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 KIND = re.compile(r"'([\w.]+)' object has no attribute 'backward'")
 # packages whose functions take numbers and give numbers
+_GIVING_NUMBERS = ("math", "statistics")
 _OF_NUMBERS = ("np", "numpy", "math", "statistics")
 
 
@@ -104,7 +106,30 @@ class Told:
         """Tell of the layer that was to compute the loss."""
         if not issubclass(type(self.value), torch.nn.Module):
             return None
-        return self.answer(Cause.NOT_A_TENSOR, "module", at=[], **self.words)
+        call = self._made_with_tensors()
+        if call is None:
+            return self.answer(Cause.NOT_A_TENSOR, "module", at=self.behind[:1], **self.words)
+        function, given = ast.unparse(call.func), ", ".join(map(ast.unparse, call.args))
+        return self.answer(
+            Cause.NOT_A_TENSOR,
+            "module_made",
+            at=self.behind[:1],
+            made=Code(ast.unparse(call)),
+            function=Code(f"{function}()"),
+            given=Code(f"criterion({given})"),
+            **self.words,
+        )
+
+    def _made_with_tensors(self) -> ast.Call | None:
+        """Return the call of a class of losses that was given what its losses are to be called
+        with."""
+        binder = self.behind[0].node if self.behind else None
+        call = getattr(binder, "value", None)
+        if not isinstance(call, ast.Call) or callee_of(call.func) != self.kind or not call.args:
+            return None
+        given = map(self.line.value, call.args)
+        is_tensor = (issubclass(type(value), torch.Tensor) for value in given)
+        return call if any(is_tensor) else None
 
     def copied(self) -> Explanation | None:
         """Tell where numbers were taken out of the tensors that the loss was made of."""
@@ -168,16 +193,68 @@ class Told:
             return self.answer(
                 Cause.NOT_A_TENSOR,
                 "empty_sum",
-                at=begins[:1] + sums[:1],
+                at=begins[:1] + self._returned() + sums[:1],
                 code=sums[0].source.code,
                 **self.words,
             )
-        return self.answer(Cause.NOT_A_TENSOR, "other", at=self.behind[:1], **self.words)
+        made = self._numbers_alone() if self.kind in ("int", "float") else []
+        if not made:
+            return self.answer(Cause.NOT_A_TENSOR, "other", at=self.behind[:1], **self.words)
+        deciding = [s for s in made if isinstance(getattr(s.node, "parent", None), ast.If)]
+        return self.answer(
+            Cause.NOT_A_TENSOR,
+            "decided" if deciding else "of_numbers",
+            at=[*made, *self.behind[:1]],
+            code=[stands.source.code for stands in made],
+            decided=[f"if {ast.unparse(s.node.parent.test)}" for s in deciding[:1]],
+            **self.words,
+        )
+
+    def _numbers_alone(self) -> list[Stands]:
+        """Return the statements that made the loss of Python numbers alone; nothing where something
+        else may have a part in it."""
+        made = [stands for stands in self.behind if _makes_a_number(stands.node)]
+        handing = self.behind[: self.behind.index(made[0])] if made else []
+        if not all(_hands_on(stands.node) for stands in handing):
+            return []
+        steps = [s for s in made if not _is_number(getattr(s.node.value, "value", None))]
+        steps += [s for s in made if isinstance(s.node, (ast.AugAssign, ast.Return))]
+        return list({id(s.node): s for s in steps or made}.values())
+
+    def _returned(self) -> list[Stands]:
+        """Return the only statement of the program that returns the number as it is written."""
+        code = self.line.statements
+        found = [
+            Stands(file, node)
+            for file, node in (() if code is None else code.nodes(ast.Return))
+            for part in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
+            if isinstance(part, ast.Constant) and part.value == self.value
+        ]
+        return found if len(found) == 1 else []
 
     def _gives_its_value(self, statement: Any) -> bool:
         """Say whether a statement assigns the number, as it is written, that the loss is."""
         value = statement.value if isinstance(statement, ast.Assign) else None
         return isinstance(value, ast.Constant) and value.value == self.value
+
+
+def _makes_a_number(statement: Any) -> bool:
+    """Say whether a statement can only give a Python number: one that is written there, or what a
+    function of numbers returns."""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Constant):
+        return _is_number(value.value)
+    function = value.func if isinstance(value, ast.Call) else None
+    return isinstance(function, ast.Attribute) and ast.unparse(function.value) in _GIVING_NUMBERS
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _hands_on(statement: Any) -> bool:
+    """Say whether a statement only hands on what a function, or a variable, has."""
+    return isinstance(getattr(statement, "value", None), (ast.Name, ast.Call))
 
 
 def _is_loss(value: Any) -> bool:

@@ -16,6 +16,7 @@ from gradviz.why.rules.errors.refused_values import Fields
 from gradviz.words.speech import Code
 
 _TWO_SIZES = re.compile(r"[tT]arget size \(torch\.Size\(\[([\d, ]*)\]\)\).*?\[([\d, ]*)\]")
+_ROWS = ("one_hot", "zeros", "zeros_like", "eye", "to_categorical")
 _MAKERS = ("tensor", "as_tensor", "FloatTensor")
 
 
@@ -67,6 +68,29 @@ def whole_probabilities(line: FailedLine, failure: Failure) -> Fields:
             word = ast.unparse(target)
             return {"target": Code(word), "shape": given, "anew": Code(f"{word}.float()")}
     return None
+
+
+def one_class_as_a_row(line: FailedLine, failure: Failure) -> Fields:
+    """Return a target that is the class of one sample as a row of 0 and one 1; None where its
+    numbers may be the classes of several samples."""
+    for _, target in _scores_and_targets(line):
+        value = line.value(target)
+        is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and len(value) > 2
+        if not is_row or sorted(value.tolist())[-2:] != [0, 1] or value.min() < 0:
+            continue
+        behind = line.behind(target)
+        if any(_fills_a_row(node) for stands in behind for node in ast.walk(stands.node)):
+            return {
+                "target": Code(ast.unparse(target)),
+                "n": len(value),
+                "at": behind[0].source,
+            }
+    return None
+
+
+def _fills_a_row(node: ast.AST) -> bool:
+    """Say whether a call makes a row for one class, or the zeros of one."""
+    return isinstance(node, ast.Call) and callee_of(node.func) in _ROWS
 
 
 def tensor_of_rows(line: FailedLine, failure: Failure) -> Fields:
