@@ -2690,6 +2690,21 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="autocast takes float16 where that is enough; parameters, and the steps that move them, stay float32.",
         mend="float() on the model before the optimizer is made: autocast casts what it is given.",
     ),
+    (Cause.MISUSED, "hook_not_run"): Answer(
+        verdict="{owner} has no '{key}': only a backward hook fills it, and none ran, as nothing that {key} gives requires grad.",
+        why="its parameters are frozen and its input does not require grad, so no gradient comes to it, also where a layer behind it learns.",
+        mend="requires_grad_() on the input of the model, before the forward: gradients come through frozen layers then, and their parameters stay as they are.",
+    ),
+    (Cause.MISUSED, "index_kept"): Answer(
+        verdict="{kept} holds the indices of an earlier input: {data} is {shape} here, and was {before} where the same indices were taken.",
+        why="{keeper} keeps them, and they are not made for the input that is there now.",
+        mend="compute {kept} anew for each input, as with its cache switched off.",
+    ),
+    (Cause.MISUSED, "saved_as_one"): Answer(
+        verdict="{name} is no tensor but the tuple of all that was saved, of {n} {n:tensor|tensors}.",
+        why="ctx.saved_tensors is a tuple, also of a single tensor.",
+        mend="{anew} in the place of that: a name for each of them.",
+    ),
     (Cause.MISUSED, "nothing_to_unscale_frozen"): Answer(
         verdict="All parameters of {optimizer} are frozen, so none has a gradient that {scaler} could look at.",
         why="{step} looks for inf in the gradients of {optimizer} first, and there is none.",
@@ -3167,6 +3182,7 @@ IN_RAISED = {
     "after_the_step": "If {second} is to come after the step: {anew}",
     "shared_anew": "compute {shared:few} anew after the step, and the second loss from that.",
     "sum_otherwise": "If both can be trained at once: {sum}, before any step.",
+    "none_taken": "take it out of {owner} where it is read, as by {owner}.pop(…): nothing with a graph is left there then for {copy}.",
     "none_above": "right above {copy}: for m in {module}.modules(): if torch.is_tensor(getattr(m, '{name}', None)): m.{name} = None.",
     "none_above_all": "right above {copy}: for m in {module}.modules(): for n in [n for n, v in vars(m).items() if torch.is_tensor(v) and v.grad_fn is not None]: setattr(m, n, None); the next forward has to set it again.",
     "none_before": "set it to None before the copy.",

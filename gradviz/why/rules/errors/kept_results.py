@@ -131,14 +131,18 @@ def _mends_of_copy(failure: Failure, frame: Frame, code: str) -> list[str]:
     """Say how a deep copy comes by what an attribute holds: without it; or, where no line reads the
     attribute, with its value alone."""
     attribute = attribute_of(code)
+    owner, opened, _ = attribute.partition("[")
     name = attribute.rpartition(".")[2]
     copied = module_copied(failure)
+    code_of_copy = failure.failed.place.code if failure.failed and failure.failed.place else ""
     mends = [say("raised.none_before")]
-    if copied:
-        code_of_copy = failure.failed.place.code if failure.failed and failure.failed.place else ""
+    if opened:
+        mends = [say("raised.none_taken", owner=Code(owner), copy=code_of_copy)]
+    elif copied:
         mends = [say("raised.none_above", module=Code(copied), name=Code(name), copy=code_of_copy)]
     target, _, value = code.partition(" = ")
-    is_read = any(attribute in names_in(f.code)[1] for c in failure.graph.calls for f in frames(c))
+    read = (n for c in failure.graph.calls for f in frames(c) for n in names_in(f.code)[1])
+    is_read = any(n == owner or n.startswith(f"{owner}[") for n in read)
     if target == attribute and value and not value.endswith("…") and not is_read:
         anew = Code(f"{target} = {bracketed(value)}.detach()")
         mends.append(say("raised.value_alone", anew=anew))

@@ -16,12 +16,15 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source
+from gradviz.names.bindings import binder_before
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors import (
     half_parameters,
+    hooks_not_run,
     in_transforms,
+    indices_kept,
     misspelt,
     nothing_to_unscale,
     refused_loads,
@@ -193,6 +196,20 @@ def _unstepped(line: FailedLine, failure: Failure) -> Fields:
         "optimizer": ast.unparse(optimizer),
         "at": place,
     }
+
+
+def _saved_as_one(line: FailedLine, failure: Failure) -> Fields:
+    """Return the variable of a backward that has all saved tensors, where one of them was meant."""
+    for word in line.nodes(ast.Name):
+        binder, value = binder_before(word), line.value(word)
+        given = getattr(binder, "value", None)
+        if not isinstance(given, ast.Attribute) or given.attr != "saved_tensors":
+            continue
+        if isinstance(value, tuple) and isinstance(binder, ast.Assign):
+            names = ", ".join([word.id, *"…" * (len(value) - 1)])
+            anew = f"{names}{',' if len(value) == 1 else ''} = {ast.unparse(given)}"
+            return {"name": word.id, "n": len(value), "anew": anew, "at": line.source(binder)}
+    return None
 
 
 def _saved(line: FailedLine, failure: Failure) -> Fields:
@@ -437,6 +454,7 @@ MISUSES: tuple[Misuse, ...] = (
         "no_tensors",
         _lists_handed,
     ),
+    Misuse(r"not tuple|'tuple'|sequence", MISUSED, "saved_as_one", _saved_as_one),
     Misuse(r"some parameters appear in more than one parameter group", MISUSED, "held_twice"),
     Misuse(
         r"step\(\) missing 1 required positional argument: 'closure'", MISUSED, "closure", _stepped
@@ -805,6 +823,13 @@ MISUSES: tuple[Misuse, ...] = (
         "not_of_the_distribution",
         refused_values.not_of_the_distribution,
     ),
+    Misuse(
+        r"index out of range|out of bounds for dimension|is out of bounds",
+        MISUSED,
+        "index_kept",
+        indices_kept.index_kept,
+    ),
+    Misuse(r"^'.*'$", MISUSED, "hook_not_run", hooks_not_run.hook_not_run),
     Misuse(
         r"post accumulate grad hooks cannot be registered on non-leaf",
         Cause.HOOK_REFUSED,

@@ -7,7 +7,7 @@ import ast
 from typing import Any
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Call, Tensor
+from gradviz.graph.records import Call, Source, Tensor
 from gradviz.names.bindings import scope_of
 from gradviz.names.position import dotted
 from gradviz.why.code.by_index import Indexed, written_by_index
@@ -37,16 +37,39 @@ def of_function(failure: Failure) -> Explanation | None:
     if not same:
         return None
     of_hook = maker.function.startswith(HOOK)
+    made = map(call_at, [*_made_in_place(failure), *_hook_set(failure)]) if of_hook else ()
     return failure.answer(
         Cause.VIEW_IN_PLACE,
         "of_hook" if of_hook else "of_function",
-        calls=[maker, failure.call],
+        calls=[*made, maker, failure.call],
         tensors=[tensor, same[0]],
         code=failure.code(failure.call) or say("raised.call"),
         function=maker.function.removesuffix(".apply"),
         anew=anew(failure),
         input=failure.name(same[0]),
     )
+
+
+def _made_in_place(failure: Failure) -> list[Source]:
+    """Return where the layer is made that writes in place, in the statement of a constructor."""
+    path = (failure.call.module or "").split(".") if failure.call is not None else []
+    attribute = next((part for part in reversed(path) if part.isidentifier()), "")
+    sets = [] if failure.statements is None else failure.statements.sets(attribute)
+    for place, node in sets if len(sets) == 1 else ():
+        value = node.value
+        parts = value.args if isinstance(value, ast.Call) and path[-1].isdigit() else [value]
+        number = int(path[-1]) if path[-1].isdigit() else 0
+        if number < len(parts) and "inplace=True" in ast.unparse(parts[number]):
+            layer = parts[number]
+            return [place._replace(line=layer.lineno, code=ast.unparse(layer))]
+    return []
+
+
+def _hook_set(failure: Failure) -> list[Source]:
+    """Return the only statement of the program that sets a backward hook on a module."""
+    code = failure.statements
+    calls = [] if code is None else code.calls("register_full_backward_hook")
+    return [calls[0][0]] if len(calls) == 1 else []
 
 
 def _is_view_of(tensor: Tensor, other: Tensor) -> bool:
