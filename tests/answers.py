@@ -175,6 +175,8 @@ MENDS = {
     "backward before the step": r"^call .* before ",
     "values in range": r"^move the values of ",
     "make the layer, then call it": r"once, before the loop; then ",
+    "without the wrapper": r"^leave .* as it is, without ",
+    "double for a check": r"^double\(\) on what is checked",
     "a name for each": r"a name for each of them",
     "take it out where it is read": r"^take it out of ",
     "step only with gradients": r"^if .*if any\(p\.grad is not None",

@@ -2700,6 +2700,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{keeper} keeps them, and they are not made for the input that is there now.",
         mend="compute {kept} anew for each input, as with its cache switched off.",
     ),
+    (Cause.MISUSED, "checked_in_float32"): Answer(
+        verdict="gradcheck was given float32: the small differences that it takes are mostly rounding there.",
+        why="it compares backward with differences of 1e-6, and no backward of the program's own has a part in it.",
+        mend="double() on what is checked, the layers and the targets included: in float64 the differences are fine enough.",
+    ),
+    (Cause.MISUSED, "parallel_of_frozen"): Answer(
+        verdict="All parameters of {module} are frozen, and DistributedDataParallel has nothing to do for it.",
+        why="it sums the gradients of the processes, and a frozen module gets none; it is the same in each process without that.",
+        mend="leave {module} as it is, without {call}; if it is to learn, requires_grad_() before that.",
+    ),
     (Cause.MISUSED, "saved_as_one"): Answer(
         verdict="{name} is no tensor but the tuple of all that was saved, of {n} {n:tensor|tensors}.",
         why="ctx.saved_tensors is a tuple, also of a single tensor.",

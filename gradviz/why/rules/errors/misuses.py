@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradviz.graph.findings import Cause
-from gradviz.graph.records import Source
+from gradviz.graph.records import NodeKind, Source
 from gradviz.names.bindings import binder_before
 from gradviz.names.position import callee_of, statement_of
 from gradviz.names.statements import source_of
@@ -196,6 +196,27 @@ def _unstepped(line: FailedLine, failure: Failure) -> Fields:
         "optimizer": ast.unparse(optimizer),
         "at": place,
     }
+
+
+def _checked_in_float32(line: FailedLine, failure: Failure) -> Fields:
+    """Return nothing more, where a check in float32 met no custom Function; None where the check
+    may be of a formula of the program's own, or is in double."""
+    place, tensors = line.place, failure.graph.tensor
+    if place is None or any(node.kind is NodeKind.CUSTOM_FUNCTION for node in failure.graph.nodes):
+        return None
+    there = [c for c in failure.graph.calls if c.source and c.source.line == place.line]
+    checked = [c for c in there if c.function not in ("float", "double", "to", "type")]
+    given = {tensors[i].dtype for call in checked for i in call.inputs if tensors[i].requires_grad}
+    is_own = any(call.function.endswith(".apply") for call in failure.graph.calls)
+    return None if is_own or given != {"float32"} else {}
+
+
+def _wrapped_in_parallel(line: FailedLine, failure: Failure) -> Fields:
+    """Return the module that was wrapped, with the call that did."""
+    for call in line.nodes(ast.Call):
+        if callee_of(call.func) == "DistributedDataParallel" and call.args:
+            return {"module": ast.unparse(call.args[0]), "call": ast.unparse(call)}
+    return None
 
 
 def _saved_as_one(line: FailedLine, failure: Failure) -> Fields:
@@ -454,6 +475,12 @@ MISUSES: tuple[Misuse, ...] = (
         "no_tensors",
         _lists_handed,
     ),
+    Misuse(
+        r"DistributedDataParallel is not needed when a module doesn't have any parameter",
+        MISUSED,
+        "parallel_of_frozen",
+        _wrapped_in_parallel,
+    ),
     Misuse(r"not tuple|'tuple'|sequence", MISUSED, "saved_as_one", _saved_as_one),
     Misuse(r"some parameters appear in more than one parameter group", MISUSED, "held_twice"),
     Misuse(
@@ -592,6 +619,12 @@ MISUSES: tuple[Misuse, ...] = (
         Cause.CUSTOM_BACKWARD,
         "once",
         _once_differentiable,
+    ),
+    Misuse(
+        r"Jacobian mismatch for output \d+ with respect to input \d+",
+        MISUSED,
+        "checked_in_float32",
+        _checked_in_float32,
     ),
     Misuse(
         r"Jacobian mismatch for output \d+ with respect to input \d+",
