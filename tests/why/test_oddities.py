@@ -127,6 +127,20 @@ class Double(torch.autograd.Function):
 given = x.clone()
 """ + LOOP.format(forward="loss = F.cross_entropy(net(Double.apply(given)), y)")
 
+ROWS = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {made}
+        self.out = nn.Linear(4, 2)
+    def forward(self, rows):
+        return self.out({runs})
+net, rows = Model(), torch.randn(8, 3, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+""" + LOOP.replace("{forward}", "loss = F.cross_entropy(net(rows), y)")
+# what the model makes of a sample is the same without the others
+ROWS_APART = "torch.allclose(net(rows)[-1:], net(rows[-1:]), atol=1e-5)"
+
 ODD = {
     "wasted": Odd(
         "No step used what g_loss",
@@ -215,6 +229,57 @@ ODD = {
         ("dim=0", "dim=1"),
         "torch.allclose(chances.exp().sum(1), torch.ones(8))",
     ),
+    "over_the_samples": Odd(
+        "and not the 2 scores of each",
+        "F.log_softmax",
+        "wanted = torch.rand(8, 2).softmax(1)\n"
+        + LOOP.format(
+            forward="chances = F.log_softmax(net(x) / 0.5, dim=0)\n"
+            "    loss = -(wanted * chances).sum(0).mean()"
+        ),
+        ("dim=0", "dim=1"),
+        "torch.allclose(chances.exp().sum(1), torch.ones(8))",
+    ),
+    "scale_above_one": Odd(
+        "it is never below 1",
+        "# spread",
+        LOOP.format(
+            forward="mean, log = net(x).chunk(2, dim=1)\n"
+            "    spread = torch.exp(0.5 * F.relu(log).clamp(max=4))  # spread\n"
+            "    loss = -torch.distributions.Normal(mean, spread).log_prob(x[:, :1]).mean()"
+        ),
+        ("F.relu(log)", "log"),
+        "bool((spread < 1).any())",
+    ),
+    "batch_for_the_steps": Odd(
+        "attends over the 8 along dimension 0",
+        "nn.TransformerEncoderLayer",
+        ROWS.format(
+            made="layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0)\n"
+            "        self.places = nn.Parameter(torch.randn(1, 3, 4))\n"
+            "        self.inner = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)",
+            runs="self.inner(rows + self.places).flatten(1)[:, :4]",
+        ),
+        ("dropout=0.0)", "dropout=0.0, batch_first=True)"),
+        ROWS_APART,
+    ),
+    "batch_for_the_steps_by_rows": Odd(
+        "leaves one row for each along dimension 0",
+        "nn.MultiheadAttention",
+        ROWS.format(
+            made="self.inner = nn.MultiheadAttention(4, 2)",
+            runs="self.inner(rows, rows, rows)[0].mean(1)",
+        ),
+        ("Attention(4, 2)", "Attention(4, 2, batch_first=True)"),
+        ROWS_APART,
+    ),
+    "batch_for_the_time": Odd(
+        "runs over the 8 along dimension 0",
+        "nn.GRU",
+        ROWS.format(made="self.inner = nn.GRU(4, 4)", runs="self.inner(rows)[0].amax(1)"),
+        ("nn.GRU(4, 4)", "nn.GRU(4, 4, batch_first=True)"),
+        ROWS_APART,
+    ),
     "power_of_zero": Odd(
         "the power is 1 everywhere",
         "# focal",
@@ -267,6 +332,25 @@ MEANT = {
     "an argument that is read": TAU.replace(
         "self.tau * q.data + (1 - self.tau)", "tau * q + (1 - tau)"
     ),
+    "steps first": ROWS.format(
+        made="self.inner = nn.MultiheadAttention(4, 2)\n"
+        "        self.places = nn.Parameter(torch.randn(3, 1, 4))",
+        runs="self.inner(*[rows.transpose(0, 1) + self.places] * 3)[0].mean(0)",
+    ),
+    "a speaker for each sample, steps first": ROWS.format(
+        made="self.inner = nn.GRU(4, 4); self.speaker = nn.Embedding(8, 4)",
+        runs="self.inner(rows.transpose(0, 1) + self.speaker(torch.arange(8)))[0][-1]",
+    ),
+    "a batch of one, steps first": ROWS.format(
+        made="self.inner = nn.GRU(4, 4)", runs="self.inner(rows[:, :1])[0][:, 0]"
+    ),
+    "a decay": LOOP.format(forward="loss = (torch.exp(-F.relu(net(x))) - 0.5).pow(2).mean()"),
+    "one list of scores": LOOP.format(
+        forward="wanted = torch.rand(8, 1).softmax(0)\n"
+        "    loss = -(wanted * F.log_softmax(net(x)[:, :1], dim=0)).sum() + net(x).pow(2).mean()"
+    ),
+    "where in each row": "wanted = torch.rand(8, 3, 2).softmax(1)\nrows = torch.randn(8, 3, 4)\n"
+    + LOOP.format(forward="loss = -(wanted * F.log_softmax(net(rows), dim=1)).sum(1).mean()"),
     "loaded once": "net.load_state_dict(copy.deepcopy(net.state_dict()))\n"
     + LOOP.format(forward="loss = F.cross_entropy(net(x), y)"),
 }
@@ -276,6 +360,7 @@ MEANT = {
 def test_what_is_meant_is_not_told_so(program: str) -> None:
     text = str(asked(HEAD + program))
     assert not [odd.says for odd in ODD.values() if odd.says in text]
+    assert "has no batch_first" not in text
 
 
 # --- NaN ------------------------------------------------------------------------------------------
@@ -308,6 +393,18 @@ def test_what_keeps_a_forward_finite(bad: str, good: str, says: str) -> None:
         names: dict[str, Any] = {}
         exec(text, names)
         assert bool(torch.isfinite(names["net"].weight.grad).all()) is is_finite
+
+
+def test_zeros_of_rows_that_never_meet_are_told_with_the_layer() -> None:
+    program = HEAD + ROWS.format(
+        made="self.inner = nn.MultiheadAttention(4, 2); self.of_each = nn.Linear(4, 4)",
+        runs="self.inner(*[torch.cat([rows[:, :1], self.of_each(rows)], 1)] * 3)[0][:, 0]",
+    )
+    answer = asked(program)
+    assert answer.cause == "zero_gradient"
+    assert "has no batch_first=True" in answer.why
+    mended = program.replace("Attention(4, 2)", "Attention(4, 2, batch_first=True)")
+    assert asked(mended).cause == "healthy"
 
 
 def test_steps_that_overshoot_are_told() -> None:

@@ -16,6 +16,7 @@ from gradviz.watch.identity import parameters
 from gradviz.why.account.arguments import arguments
 from gradviz.why.account.attention import attention
 from gradviz.why.account.backward_again import backward_again
+from gradviz.why.account.batch_for_the_steps import batch_for_the_steps
 from gradviz.why.account.beside_the_optimizer import beside_the_optimizer
 from gradviz.why.account.bounded_scores import bounded_scores
 from gradviz.why.account.class_left_out import class_left_out
@@ -214,8 +215,8 @@ def zeros_unexplained(case: Case, found: Explanation) -> bool:
 
 def with_itself(case: Case, found: Explanation) -> Explanation | None:
     """Return the same answer, where a value on the way to the loss is compared with itself or
-    normalised by itself, is drawn at random, or a cell is given no state: that is why, and what
-    mends it."""
+    normalised by itself, is drawn at random, or a cell is given no state, or one step alone is read
+    of what a layer kept apart: that is why, and what mends it."""
     told = [
         *_compared_alike(case),
         *norm_of_one(case.facts, case.words),
@@ -223,6 +224,17 @@ def with_itself(case: Case, found: Explanation) -> Explanation | None:
         *draws(case.facts, case.words, case.statements),
         *cells_without_state(case),
     ]
+    near = _of_these_zeros(found, told) or _rows_apart(case, found)
+    if not near:
+        return None
+    remark = near[0]
+    lines = tuple(dict.fromkeys([*found.lines, *lines_of(remark.calls)]))
+    return found._replace(why=remark.sentence, mend="", lines=lines)
+
+
+def _of_these_zeros(found: Explanation, told: Sequence[Remark]) -> list[Remark]:
+    """Return those of some remarks that say why gradients are zeros where it is told that they
+    are."""
     near = [r for r in told if not {*found.lines}.isdisjoint(lines_of(r.calls))]
     if not near and not found.lines:  # what cancels has no line of its own
         near = [r for r in told if r.key == "taken_from_itself"]
@@ -230,11 +242,13 @@ def with_itself(case: Case, found: Explanation) -> Explanation | None:
         near = [r for r in near if r.key == "cell_without_state"]
     if found.form == "cancels":  # what cancels does so where the gradients meet again
         near = [r for r in told if r.key == "difference_of_alike"] or near
-    if not near:
-        return None
-    remark = near[0]
-    lines = tuple(dict.fromkeys([*found.lines, *lines_of(remark.calls)]))
-    return found._replace(why=remark.sentence, mend="", lines=lines)
+    return near
+
+
+def _rows_apart(case: Case, found: Explanation) -> list[Remark]:
+    """Return what tells of a layer that kept steps apart of which one alone is read."""
+    told = [] if found.mend else batch_for_the_steps(case)
+    return [r for r in told if r.calls[-1].function == "__getitem__"]
 
 
 def is_left_out(case: Case, found: Explanation) -> bool:
@@ -343,6 +357,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from in_no_optimizer(case)
     yield from wrapped_values(case)
     yield from module_use(case)
+    yield from batch_for_the_steps(case)
     yield from last_of_padding(case, _loss_domains(case).values_of)
     live = case.live_state
     parts = live.parts()

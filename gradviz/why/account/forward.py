@@ -15,18 +15,25 @@ from gradviz.graph.training import line_of
 from gradviz.names.written import (
     arguments_written,
     dim_written,
+    factors_written,
     module_written,
     operands_written,
 )
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.alike import Ways
-from gradviz.why.evidence.handed_on import computed, plain_name
-from gradviz.why.evidence.softmaxes import SOFTMAX, runs_over_one
+from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
+from gradviz.why.evidence.softmaxes import SOFTMAX, dim_of, runs_over_one
 from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
 # what takes scores of either sign
 _OF_SCORES = {"log_softmax", "cross_entropy", "binary_cross_entropy_with_logits"}
+# what puts scores beside others, as long as the rows stay the last dimension but one
+_KEEPS_THE_ROWS = frozenset(
+    "stack cat expand unsqueeze __getitem__ div true_divide mul clone contiguous float to".split()
+)
+_BOUNDING = KEEPING | {"clamp", "clip"}
+_OF_ONE_SIGN = {"relu", "relu6"}
 # what keeps a value off zero before its logarithm is taken
 _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 # what compares predictions with targets, element by element
@@ -63,12 +70,14 @@ class Forward:
         yield from self.spread_out()
         yield from self.one_for_all()
         yield from self.over_the_batch()
+        yield from self.over_the_samples()
         yield from self.softmax_of_equals()
         yield from self.mixed_by_a_view()
         yield from self.multiplied_by_zero()
         yield from self.one_of_many()
         yield from self.added_twice()
         yield from self.scores_of_one_sign()
+        yield from self.scales_above_one()
         yield from self.powers_of_zero()
         yield from self.differences_from_itself()
 
@@ -118,7 +127,7 @@ class Forward:
                 continue
             maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
             function = plain_name(maker.function) if maker is not None else ""
-            if maker is None or function not in ("relu", "relu6"):
+            if maker is None or function not in _OF_ONE_SIGN:
                 continue
             fields = {
                 "function": function,
@@ -126,6 +135,39 @@ class Forward:
                 "call": self.words.at(call),
             }
             yield Remark(Weight.WEIGHTY, "scores_of_one_sign", fields, (maker, call))
+
+    def scales_above_one(self) -> Iterator[Remark]:
+        """Tell of an exponential of what a function without negative numbers made, as of the
+        logarithm of a scale: it is never below 1."""
+        for call in self._on_the_way():
+            if plain_name(call.function) != "exp" or not call.inputs:
+                continue
+            maker = self.facts.maker.get(self._before_scaling(call.inputs[0]))
+            function = plain_name(maker.function) if maker is not None else ""
+            if maker is None or function not in _OF_ONE_SIGN:
+                continue
+            fields = {
+                "function": function,
+                "made": self.words.at(maker),
+                "call": self.words.at(call),
+            }
+            yield Remark(Weight.WEIGHTY, "scale_above_one", fields, (maker, call))
+
+    def _before_scaling(self, tensor_id: int) -> int:
+        """Return what a tensor holds, before it was bounded, or multiplied by a number above 0 that
+        is written there."""
+        state = computed(self.facts, tensor_id, _BOUNDING)
+        maker = self.facts.maker.get(state)
+        scales = maker is not None and plain_name(maker.function) in PRODUCTS
+        if maker is None or not scales or len(maker.inputs) != 1:
+            return state
+        factors = factors_written(maker)
+        is_above = len(factors) == 1 and factors[0].value > 0
+        return (
+            computed(self.facts, maker.inputs[0], KEEPING | {"clamp", "clip"})
+            if is_above
+            else state
+        )
 
     def spread_out(self) -> Iterator[Remark]:
         """Tell of a column of predictions that is compared with a row of as many targets, or
@@ -261,6 +303,52 @@ class Forward:
             key = "layer_over_the_batch_of_all" if of_each else "layer_over_the_batch"
         places = () if made is None else (made,)
         return Remark(Weight.WEIGHTY, key, fields, (maker, loss), statements=places)
+
+    def over_the_samples(self) -> Iterator[Remark]:
+        """Tell of the logarithm of a softmax over the samples that a linear layer gave scores, in a
+        cross-entropy that is written out: the product with targets of the same shape."""
+        for call in self._on_the_way():
+            logarithm = self._weighed_logarithm(call)
+            softmax = None if logarithm is None else self._before_logarithm(logarithm)
+            if softmax is None or softmax.function not in SOFTMAX:
+                continue
+            shape, dim = (
+                self.graph.tensor[softmax.inputs[0]].shape or (),
+                dim_of(self.facts, softmax),
+            )
+            if dim is None or len(shape) < 2 or dim % len(shape) != len(shape) - 2:
+                continue
+            if min(shape[-2:]) < 2 or not self._is_of_samples(softmax.inputs[0], shape[-2]):
+                continue
+            fields = {
+                "call": self.words.at(softmax),
+                "function": softmax.function,
+                "dim": str(dim),
+                "n": shape[-2],
+                "of": shape[-1],
+                "product": self.words.at(call),
+            }
+            yield Remark(Weight.WEIGHTY, "over_the_samples", fields, (softmax, call))
+
+    def _weighed_logarithm(self, call: Call) -> int | None:
+        """Return the tracked factor of a product with untracked numbers of the same shape."""
+        if plain_name(call.function) not in PRODUCTS or len(call.inputs) != 2:
+            return None
+        tracked = [i for i in call.inputs if self.graph.tensor[i].requires_grad]
+        one, other = (self.graph.tensor[i].shape for i in call.inputs)
+        return tracked[0] if len(tracked) == 1 and one == other else None
+
+    def _is_of_samples(self, tensor_id: int, n: int) -> bool:
+        """Say whether scores are what a linear layer made of so many rows, each with its own, side
+        by side with others or scaled."""
+        maker = self.facts.maker.get(tensor_id)
+        while maker is not None and plain_name(maker.function) in _KEEPS_THE_ROWS:
+            maker = self.facts.maker.get(maker.inputs[0])
+        if maker is None or maker.function != "linear":
+            return False
+        given, weight = (self.graph.tensor[i] for i in maker.inputs[:2])
+        is_layer = weight.object_id in self.facts.of_modules
+        return is_layer and len(given.shape or ()) == 2 and (given.shape or ())[0] == n
 
     def softmax_of_equals(self) -> Iterator[Remark]:
         """Tell of a softmax over one score, or over scores that are computed alike: what it gives
