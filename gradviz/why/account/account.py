@@ -36,6 +36,7 @@ from gradviz.why.account.eval_undone import eval_undone
 from gradviz.why.account.exchanged_terms import exchanged_terms
 from gradviz.why.account.falling import falling
 from gradviz.why.account.filled_backwards import filled_backwards
+from gradviz.why.account.flags_not_kept import flags_not_kept
 from gradviz.why.account.flags_of_copies import flags_of_copies
 from gradviz.why.account.flat_at_inputs import flat_at_inputs
 from gradviz.why.account.flattened_apart import flattened_apart
@@ -388,6 +389,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from froze_nothing(case)
     yield from patterns_in_vain(case)
     yield from flags_of_copies(case)
+    yield from flags_not_kept(case)
     yield from kept_again(case)
     yield from states_dropped(case)
     yield from cells_without_state(case)

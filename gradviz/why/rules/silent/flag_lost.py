@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 
@@ -149,11 +149,16 @@ def _switched(statement: ast.stmt) -> tuple[str, bool | None]:
 def _parameter_made(statement: ast.stmt) -> tuple[str, ast.Call] | None:
     """Return what a statement gives a Parameter to, and the call that makes it with the flag on."""
     target, value = _given_to(statement)
-    if not isinstance(value, ast.Call) or ast.unparse(value.func) not in _WRAPPERS:
-        return None
-    flags = [k.value for k in value.keywords if k.arg == FLAG] + value.args[1:2]
+    return (target, value) if asks_for_gradients(value) else None
+
+
+def asks_for_gradients(node: Any) -> TypeGuard[ast.Call]:
+    """Say whether a node is a call that makes a Parameter of something with the flag on."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in _WRAPPERS:
+        return False
+    flags = [k.value for k in node.keywords if k.arg == FLAG] + node.args[1:2]
     keeps = [f for f in flags if not (isinstance(f, ast.Constant) and f.value is True)]
-    return None if keeps or not value.args else (target, value)
+    return bool(node.args) and not keeps
 
 
 def _given_to(statement: ast.stmt) -> tuple[str, ast.expr | None]:
