@@ -6,10 +6,12 @@ of saved tensors.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradviz.graph import preview
+from gradviz.graph.broken_at import BrokenAt
 from gradviz.graph.collector import without_collector
 from gradviz.graph.facts import Facts
 from gradviz.graph.records import (
@@ -167,6 +169,11 @@ class Assembled:
         """The code objects and positions of the user's frames of each call, the innermost first,
         by call id."""
         return {i: record.site for i, record in enumerate(self._ids.calls)}
+
+    @cached_property
+    def broken_at(self) -> tuple[BrokenAt, ...]:
+        """Where numbers stopped being finite, in the order in which it was read."""
+        return tuple(self._ids.broken_at())
 
     @cached_property
     def owners_of_gradients(self) -> dict[int, int]:
@@ -462,6 +469,29 @@ class Replay:
     def _freed(self, index: int, run: Run, serials: list[int]) -> None:
         self.freed.update(dict.fromkeys(serials, index))
         self.events.append(Freed(run.number, tuple(self.node(s, "Node") for s in serials)))
+
+    def broken_at(self) -> Iterator[BrokenAt]:
+        """Yield what was read where numbers stopped being finite, with ids."""
+        for run, *_ in self.runs.values():
+            for reading in run.readings:
+                states = [None if s is None else self.tensor_ids.get(id(s)) for s in reading.states]
+                pairs = zip(reading.found.given, states, strict=True)
+                given = tuple(one._replace(tensor_id=tensor_id) for one, tensor_id in pairs)
+                node_id = self.node_ids.get(reading.node)
+                if node_id is not None:
+                    by = self._made_by(reading.node)
+                    found = reading.found._replace(run=run.number, node_id=node_id)
+                    yield found._replace(given=given, by_node_id=by)
+
+    def _made_by(self, serial: int) -> int | None:
+        """Return the node whose backward made a node; None of one of a forward."""
+        record, call_id, _ = self.records.get(serial, (None, None, 0))
+        runs = (run for run, _, made_in in self.runs.values() if made_in == call_id and run.ends)
+        run = next(runs, None)
+        if record is None or record.sequence_nr is None or run is None:
+            return None
+        number = record.sequence_nr
+        return next((self.node_ids.get(own) for end, own in run.ends if number < end), None)
 
     # --- the rows ---------------------------------------------------------------------------------
 

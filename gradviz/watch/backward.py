@@ -24,6 +24,15 @@ from torch.autograd.graph import get_gradient_edge
 
 from gradviz.graph.preview import LIMIT
 from gradviz.watch import torch_private
+from gradviz.watch.broken_values import (
+    MOST_LOSSES,
+    MOST_NODES,
+    Forward,
+    Reading,
+    broken_derivative,
+    is_finite,
+    is_readable,
+)
 from gradviz.watch.entries import Object, State
 from gradviz.watch.functions import Role
 from gradviz.watch.hooks import NOTHING, Edges, Inlet, Sent, Value, ones, put_in
@@ -43,6 +52,7 @@ class Log(Protocol):
 
     runs: int
     dropped: int
+    lost_forwards: int
     objects: Objects
     nodes: Nodes
     hooks: Hooks
@@ -64,6 +74,7 @@ class Log(Protocol):
 _unobserved, _raw_version = torch_private.unobserved, torch_private.raw_version
 _graph_task = torch_private.backward_under_way
 _row, _TENSOR = tuple.__new__, torch.Tensor
+_grad_enabled = torch.is_grad_enabled
 WATCH_LIMIT = 20_000  # nodes; hooks on more would be felt
 # Nodes that send the numbers that arrive, in another shape.
 _REARRANGES = {
@@ -79,12 +90,17 @@ class Run:
 
     __slots__ = (
         *("factors", "kind", "norms", "number", "raised_at", "ran", "returned", "roots", "watched"),
+        *("ends", "readings"),
     )
 
     def __init__(self, number: int, kind: str) -> None:
         self.number, self.kind = number, kind
         # by what number each custom Function's node multiplied what it got, where it is one
         self.factors: dict[int, float] = {}
+        # where the graph of this backward is recorded: which number the next node gets after each
+        # that ran
+        self.ends: list[tuple[int, int]] = []
+        self.readings: list[Reading] = []  # where numbers stopped being finite
         self.roots: list[int] = []
         self.ran: list[int] = []
         # numbers; on another device tensors until stop() reads them, None if that failed
@@ -203,6 +219,7 @@ class _Node:
                     values = watch.leaving_as_arrived(self.out, sent, same)
                 else:
                     values = watch.leaving(self.out, sent)
+                watch.note_made(own, arrived, sent)
             watch.recorder.add(("ran", run, own, self.taken(), values, thread))
             if self.feeds is not None:
                 leaf, edge = self.feeds
@@ -331,6 +348,7 @@ class Watch:
         self.early = True  # does a hook stand before every node? See NOTE [one hook a node]
         # a leaf without a hook that runs next, and what arrives there
         self.fed: tuple[_Leaf, tuple[Value | None, ...]] | None = None
+        self.sent_broken = False  # has a gradient just been read that is not finite?
         # by id(), while they live
         self.measured: dict[int, Sent] = {}
         self.wanted = [recorder.objects.see(t).state for t in wanted if isinstance(t, torch.Tensor)]
@@ -353,6 +371,7 @@ class Watch:
                 self.edges.begin(self.graph.index[edge.node], serial, edge.output_nr, value)
             self.hooks, self.hooks_after = recorder.hooks.standing()
             self.early = not (whole and self._is_torchs_own())
+            self._read_forward()
             try:
                 self._start()
             except Exception:
@@ -497,6 +516,8 @@ class Watch:
         norms = self.run.norms
         value = tuple(grad.shape), None, len(norms)
         norms.append(size)
+        if type(size) is float and not size < math.inf:
+            self.sent_broken = True
         return self._keep(grad, value)
 
     def _keep(self, grad: torch.Tensor, value: Value) -> Sent:
@@ -510,6 +531,44 @@ class Watch:
         if grad.is_cpu:
             return norm(grad)
         return norm_there(grad) if self.recorder.objects.reads_gpu else None
+
+    def note_made(self, own: int, arrived: Any, sent: Any) -> None:
+        """Note which nodes this one has made, where the graph of the backward is recorded; where it
+        broke what it sent, read why."""
+        if _grad_enabled():
+            self.run.ends.append((torch_private.next_sequence_nr(), own))
+        if self.sent_broken:
+            self.sent_broken = False
+            self.read_broken(own, arrived, sent)
+
+    def read_broken(self, own: int, arrived: Any, sent: Any) -> None:
+        """Read what a node saved that got finite gradients and has sent others."""
+        found = self.run.readings
+        if len(found) >= MOST_NODES or not all(is_finite(g) for g in arrived if is_readable(g)):
+            return
+        node = self.graph.nodes[self.serials.index(own)]
+        objects = list(self.recorder.objects.by_id.values())
+        reading = read(lambda: broken_derivative(node, own, arrived, sent, objects))
+        if reading is not None:
+            found.append(reading)
+
+    def _read_forward(self) -> None:
+        """Read where the forward stopped being finite, where this backward begins at such a
+        loss."""
+        root = self.call.inputs[0] if self.call.inputs else None
+        value = None if root is None or not self.run.roots else root.values
+        if not isinstance(value, float) or math.isfinite(value):
+            return
+        if self.recorder.lost_forwards >= MOST_LOSSES:
+            return
+        self.recorder.lost_forwards += 1
+        objects = list(self.recorder.objects.by_id.values())
+        forward = Forward(self.graph, self.serials, objects)
+        at = self.serials.index(self.run.roots[0])
+        with torch.no_grad():
+            found = read(lambda: forward.broken_at(at, by_nan=math.isnan(value)))
+        if found is not None:
+            self.run.readings.append(found)
 
     def value(self, grad: Any) -> Value | None:
         """Return a gradient without its norm; None for what is no tensor."""

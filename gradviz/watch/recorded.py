@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradviz.graph.broken_at import BrokenAt
 from gradviz.graph.records import Cut, Event, GradvizError, Graph, Tensor
 from gradviz.graph.training import Training
 from gradviz.watch import torch_private
@@ -293,6 +294,11 @@ class Recorded:
         """Return the tensors that were the ``.grad`` of another one when a call met them first:
         object ids of both, the gradient's first."""
         return self._now().owners_of_gradients
+
+    @property
+    def broken_at(self) -> tuple[BrokenAt, ...]:
+        """Where numbers stopped being finite, in the order in which it was read."""
+        return self._now().broken_at
 
     @property
     def training(self) -> Training:

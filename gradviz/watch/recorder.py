@@ -192,6 +192,7 @@ class Recorder(TorchFunctionMode):
         self.batches = Batches(self.objects)
         self.customs = CustomFunctions(self.frames, self.objects)
         self.runs = 0
+        self.lost_forwards = 0  # backwards that began at NaN or inf, and whose forward was read
         self.finished_runs = 0
         self.hooks = Hooks(maxlen=max_events)
         self._places: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}  # each kept once

@@ -150,6 +150,13 @@ def raw_names(kind: type) -> tuple[tuple[str, str], ...]:
     return names
 
 
+def saved_number(node: Any, name: str) -> float | None:
+    """Return a plain number that a node saved, such as the exponent of a power; None where it saved
+    none by this name."""
+    found = getattr(node, f"_saved_{name}", None)
+    return found if isinstance(found, (int, float)) else None
+
+
 def saved_tensors(node: Node) -> list[tuple[str, Any, SavedState, int | None]]:
     """Return what a node has saved, read without running an unpack hook, a checkpoint's forward or
     user code.

@@ -3678,6 +3678,15 @@ NOT_FINITE = {
         why="{why:sentences}",
         mend="keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
     ),
+    "forward_of_nan": Answer(
+        verdict="{broken}",
+        why="{name} is not finite itself, in {n} of its {all} entries, and {code} computes with it: the loss has it from there.",
+    ),
+    "weights_have_nan": Answer(
+        verdict="{broken}",
+        why="{name} was not finite before this forward, in {n} of its {all} entries, and {code} computes with it: blame no derivative.",
+        mend="give it numbers where it is made (torch.empty leaves whatever stood in memory), or look at the step that wrote it.",
+    ),
     "own_backward": Answer(
         verdict="{broken}",
         why="{node} got {arrived} and sent {sent}: its backward is code of its own, and made it. {parts:list} is not finite at some numbers{grows}.",
@@ -3750,6 +3759,19 @@ ADVICE = {
     "singular_vectors": "the derivative of a singular vector divides by the differences between squared singular values, 0 where two are equal: go on with these values alone (torch.linalg.svdvals), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)).",
     "count": "{count} is 0 there: divide by max({count}, 1), or only where {count} is above 0.",
     "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
+}
+
+# what a call was given, {values}, and made of it: why/rules/sizes/read_values.py
+READ = {
+    "power": "{code} is NaN in {n} of {all} elements: a negative number ({values:few}) to a power that is no whole number ({exponent}).",
+    "power_of_zero": "{code} is not finite in {n} of {all} elements: 0 to the power of {exponent}, or its derivative: infinite below 0, and below 1.",
+    "division": "{code} divides by 0 in {n} of {all} elements.",
+    "logarithm": "{code} is not finite in {n} of {all} elements: {function}() is -inf at 0 and NaN below, and was given {values:few}.",
+    "root": "{code} is not finite in {n} of {all} elements: {function}() was given a negative number, or 0 to divide by.",
+    "arc": "{code} is not finite in {n} of {all} elements: {function}() was given {values:few}, and takes numbers from -1 to 1.",
+    "exponential": "{code} overflows in {n} of {all} elements: {function}() was given numbers too large.",
+    "derivative": "the derivative of {code} is not finite in {n} of {all} elements, at {values:few}.",
+    "overflow": "{code} made it, of finite numbers, in {n} of {all} elements: blame no derivative.",
 }
 
 # what stands in them
@@ -5139,6 +5161,7 @@ SECTIONS = {
     "compare": COMPARE,
     "list": LIST,
     "values": VALUES,
+    "read": READ,
     "spread": SPREAD,
     "progress": PROGRESS,
     "note": NOTE,

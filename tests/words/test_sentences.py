@@ -72,7 +72,7 @@ BY_NAME = {
     *("cutter", "wrong_use", "saved", "column", "param_count"),
     *("alarm_count", "alarm_part", "state_of", "fades"),
     *("params", "param_state", "param_column"),
-    "account",
+    *("account", "read"),
 }
 NAMES = {
     "symptom": {symptom.name.lower() for symptom in OF_A_GRADIENT},

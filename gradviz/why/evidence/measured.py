@@ -17,6 +17,7 @@ from gradviz.graph.preview import unread
 from gradviz.graph.records import Backward, Call, Edge, Graph, NodeKind, NodeRan
 from gradviz.names.statements import Statements
 from gradviz.watch import torch_private
+from gradviz.watch.broken_values import is_readable
 from gradviz.words.speech import language, say, several, values_of
 from gradviz.words.words import Words
 
@@ -154,6 +155,7 @@ class Measured:
         self.returned, self.recording = returned, recording
         self.graph = recording.graph if recording is not None else Graph()
         self.words, self.facts = Words(self.graph), Facts.of(self.graph)
+        self.broken_at = recording.broken_at if recording is not None else ()
         self.statements = Statements.of(recording)  # the user's code that ran
         self.runs = self.watched_runs()
         self.run: Backward | None = self.runs[-1] if self.runs else None
@@ -196,6 +198,14 @@ class Measured:
         """Return the tensors that are still alive, by the id of the state that each has now; they
         are not held."""
         return {} if self.recording is None else self.recording.living_states()
+
+    def not_finite(self, tensor_id: int) -> tuple[int, int]:
+        """Return how many entries of a tensor that is alive are not finite, and how many it has;
+        none of one that cannot be read."""
+        t = self.living().get(tensor_id)
+        if t is None or not is_readable(t):
+            return 0, 0
+        return int((~torch.isfinite(t.detach())).sum()), t.numel()
 
     def watched_runs(self) -> list[Backward]:
         """Return the recorded backwards whose nodes were watched; those of ``autograd.grad`` only

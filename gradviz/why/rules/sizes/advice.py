@@ -19,16 +19,17 @@ from gradviz.why.evidence.measured import numbers
 from gradviz.words.speech import Code, say
 from gradviz.words.words import Words
 
-_LOGS = {"log", "log2", "log10"}
-_ROOTS = {"sqrt", "rsqrt", "norm", "vector_norm", "linalg_vector_norm"}
-_ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
-_GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
+LOGS = {"log", "log2", "log10"}
+SQUARE_ROOTS = {"sqrt", "rsqrt"}
+_ROOTS = SQUARE_ROOTS | {"norm", "vector_norm", "linalg_vector_norm"}
+ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
+GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
 _SCALES = {"mul", "div", "true_divide", "neg", "__rmul__", "__mul__"}
 _SPREADS = {"std", "var"}
-_DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
+DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
 _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
-_POWERS = {"pow", "__pow__", "float_power"}
+POWERS = {"pow", "__pow__", "float_power"}
 _VECTORS = {"eigh", "eig", "linalg_eigh", "linalg_eig", "symeig"}
 _SINGULAR = {"svd", "linalg_svd"}
 _ROOT = re.compile(r"\*\*\s*\(\s*1(\.0*)?\s*/\s*[A-Za-z_]")  # x ** (1 / p)
@@ -61,15 +62,15 @@ def advice(facts: Facts, words: Words, suspects: Iterable[Call]) -> Advice | Non
 def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
     """Return what keeps the result of one call finite."""
     function = plain_name(call.function)
-    if function in _LOGS:
+    if function in LOGS:
         return _of_log(facts, words, call)
-    if function in _GROWING:
+    if function in GROWING:
         return _of_exponential(facts, words, call)
     if function in _ROOTS:
         return Advice(say("advice.root", function=function))
-    if function in _ARCS:
+    if function in ARCS:
         return Advice(say("advice.arc", function=function))
-    if function in _POWERS:
+    if function in POWERS:
         return Advice(say("advice.power", code=words.code(call))) if has_fraction(call) else None
     if function in _SPREADS:
         return Advice(say("advice.spread", function=function))
@@ -77,7 +78,7 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
         return Advice(say("advice.eigenvectors"))
     if function in _SINGULAR:
         return Advice(say("advice.singular_vectors"))
-    if function in _DIVISIONS:
+    if function in DIVISIONS:
         count = _number_divided_by(facts, call)
         return Advice(say("advice.count", count=count) if count else say("advice.division"))
     return Advice(say("advice.scores")) if function == "binary_cross_entropy" else None
@@ -104,7 +105,7 @@ def _of_exponential(facts: Facts, words: Words, call: Call) -> Advice:
 
 def _is_exponential_of(facts: Facts, call: Call, base: int) -> bool:
     """Say whether a call takes an exponential of a value, or of a multiple of it."""
-    is_growing = plain_name(call.function) in _GROWING and bool(call.inputs)
+    is_growing = plain_name(call.function) in GROWING and bool(call.inputs)
     return is_growing and _unscaled(facts, call.inputs[0]) == base
 
 

@@ -12,6 +12,7 @@ from gradviz.graph.records import Backward, Call, Edge, Node
 from gradviz.names.written import Number, numbers_read
 from gradviz.why.evidence.measured import Measured, Step, all_finite, numbers
 from gradviz.why.evidence.zero_flow import FACTORS
+from gradviz.why.rules.sizes.read_values import at_node, call_of, values_of
 
 _DIVISIONS = ("div", "true_divide", "divide", "__truediv__", "__itruediv__", "div_", "addcdiv")
 # what torch does with a tensor inside of its own product
@@ -73,16 +74,22 @@ def point_of(measured: Measured, step: Step) -> Point:
     node = measured.graph.node[step.event.node_id]
     call = measured.graph.call.get(node.call_id)
     bad = _broken_elements(step)
+    read = at_node(measured, step.event.run, node.id)
+    if read is not None and read.by_node_id is not None:
+        call = call_of(measured, read)
     divides = call is not None and call.function in _DIVISIONS
-    masked = _masked(step, bad)
+    masked = _masked(step, bad) or (read is not None and read.masked)
     source = call.source if call else None
-    read = numbers_read(source) if source else []
-    zeros = [n for n in read if n.value == 0 and n.code[0].isalpha()]
+    written = numbers_read(source) if source else []
+    zeros = [n for n in written if n.value == 0 and n.code[0].isalpha()]
+    values = _values_at(measured, call, bad, divides=divides)
+    if not values and read is not None:
+        values = values_of(read, divides=divides)
     return Point(
         step,
         node,
         call,
-        _values_at(measured, call, bad, divides=divides),
+        values,
         _chooser(measured, step, bad) if masked else None,
         divides,
         tuple(zeros),

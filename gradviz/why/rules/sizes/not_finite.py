@@ -21,6 +21,7 @@ from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, poi
 from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
 from gradviz.why.rules.sizes.nan_in_data import nan_in_data
 from gradviz.why.rules.sizes.nan_in_own_backward import nan_in_own_backward
+from gradviz.why.rules.sizes.read_values import made_in_forward
 from gradviz.why.rules.sizes.rows_without_keys import rows_without_keys
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
 from gradviz.why.shown.explanation import Explanation
@@ -103,6 +104,12 @@ def broken_loss(sizes: Sizes) -> Explanation | None:
 
 def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation:
     """Blame no derivative: name the first call with such a result, where results were read."""
+    read = made_in_forward(sizes, cause, broken, run)
+    return _forward_unread(sizes, cause, broken, run) if read is None else read
+
+
+def _forward_unread(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation:
+    """Tell the same of a forward in which no such call was read."""
     nan = any(map(math.isnan, sizes.lost(run)))
     value = "NaN" if nan else "inf"
     call, made_it = first_result(sizes, run, math.isnan if nan else math.isinf)
@@ -113,7 +120,7 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
         return likely_made(sizes, cause, broken, run, point, value)
     if call is None:
         why = say("small.made_in_forward", value=value)
-        return sizes.answer(cause, "forward", broken=broken, why=in_backward(sizes, run, why))
+        return sizes.answer(cause, "forward", broken=broken, why=sizes.in_backward(run, why))
     suspects = [] if made_it else _nearest_first(sizes, run, suspected(sizes, run, call))
     why = say(
         "small.made_by_call" if made_it else "small.seen_in_call",
@@ -130,7 +137,7 @@ def forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanati
         calls=[*places, *suspects, call],
         sure=Sure.PROVEN if made_it else Sure.LIKELY,
         broken=broken,
-        why=[in_backward(sizes, run, why), *others],
+        why=[sizes.in_backward(run, why), *others],
     )
     return answer if advised is None else answer._replace(mend=advised.mend)
 
@@ -194,7 +201,7 @@ def likely_made(
         nodes=[point.node.id],
         sure=Sure.LIKELY,
         broken=broken,
-        why=[in_backward(sizes, run, why)],
+        why=[sizes.in_backward(run, why)],
     )
 
 
@@ -248,7 +255,7 @@ def not_traced(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explan
         calls=suspects if advised is not None else [],
         nodes=[node.id] if advised is not None else [],
         broken=broken,
-        why=in_backward(sizes, run, first_seen(sizes, run)),
+        why=sizes.in_backward(run, first_seen(sizes, run)),
     )
     return answer if advised is None else answer._replace(mend=advised.mend)
 
@@ -300,7 +307,7 @@ def by_factor(
         calls=calls,
         nodes=[node.id],
         broken=broken,
-        why=[in_backward(sizes, run, why)],
+        why=[sizes.in_backward(run, why)],
     )
 
 
@@ -329,14 +336,14 @@ def made_at(
     came = came or nan_in_own_backward(sizes, cause, broken, point)
     if came is not None:
         return came
-    why = [in_backward(sizes, run, why_broken(sizes, point))]
+    why = [sizes.in_backward(run, why_broken(sizes, point))]
     if others:
         places = list(map(sizes.words.at, others))
         why.append(say("small.others_too", others=places, n=len(places)))
     nodes = [point.node.id]
     if (masked := _by_masked_rows(sizes, cause, broken, run, point)) is not None:
         return masked
-    calls = [call for call in (point.call, *others) if call is not None] if others else []
+    calls = _calls_told(point, others)
     if point.masked_by is not None and point.values:
         chooser = point.masked_by.function
         return sizes.answer(
@@ -352,6 +359,14 @@ def made_at(
     )
     advised = advice(sizes.facts, sizes.words, [point.call] if point.call is not None else [])
     return answer if advised is None else answer._replace(mend=advised.mend)
+
+
+def _calls_told(point: Point, others: Sequence[Call]) -> list[Call]:
+    """Return the calls that are told beside a node: several, or one of the forward whose second
+    derivative it is; none where the node tells of its own."""
+    is_of_backward = point.call is not None and point.call.id != point.node.call_id
+    told = (point.call, *others) if others or is_of_backward else ()
+    return [call for call in told if call is not None]
 
 
 def _by_masked_rows(
@@ -390,7 +405,7 @@ def _of_masked_rows(
         nodes=nodes,
         sure=Sure.LIKELY,
         broken=broken,
-        why=[in_backward(sizes, run, why)],
+        why=[sizes.in_backward(run, why)],
     )
     return answer._replace(mend=say("advice.masked_row", code=mask))
 
@@ -478,11 +493,3 @@ def first_seen(sizes: Sizes, run: Backward) -> str:
 def _first_broken(sizes: Sizes, run: Backward) -> Step:
     """Return the first node of a backward that sent a gradient which is not finite."""
     return next(step for step in sizes.steps[run.run] if step.broken)
-
-
-def in_backward(sizes: Sizes, run: Backward, why: str) -> str:
-    """Say in which backward something happened, where that is not the last one."""
-    if run is sizes.run:
-        return why
-    nr = sizes.runs.index(run) + 1
-    return say("small.in_backward", nr=nr, all=len(sizes.runs), why=why)

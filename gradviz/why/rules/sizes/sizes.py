@@ -14,7 +14,7 @@ from typing import Any
 
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.preview import number
-from gradviz.graph.records import Call, NodeKind
+from gradviz.graph.records import Backward, Call, NodeKind
 from gradviz.why.evidence.measured import Block, Measured
 from gradviz.why.rules.sizes.size_profile import Profile, profile
 from gradviz.why.shown.explanation import Explanation, worded
@@ -143,6 +143,13 @@ class Sizes(Measured):
                 first=first,
                 limit=fold_text(FOLD),
             )
+
+    def in_backward(self, run: Backward, why: str) -> str:
+        """Say in which backward something happened, where that is not the last one."""
+        if run is self.run:
+            return why
+        nr = self.runs.index(run) + 1
+        return say("small.in_backward", nr=nr, all=len(self.runs), why=why)
 
     # --- answers ----------------------------------------------------------------------------------
 
