@@ -3,7 +3,8 @@
 An iteration holds the operations of one pass of a loop that ran a backward. Iterations are alike
 where the same happens in them: ``graph/sameness.py``. Where too many would be left that differ,
 what no loss has is not compared; and where that does not help, what ran inside of modules is not,
-as of a model that chooses its experts: that is told.
+as of a model that chooses its experts, or how often the same ran, as of episodes that are longer or
+shorter: that is told.
 Where a gradient goes from one into another, they are one computation, and none of these; terms of
 one sum are iterations all the same: the tasks of meta-learning.
 """
@@ -11,7 +12,8 @@ one sum are iterations all the same: the tasks of meta-learning.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,21 +26,29 @@ TIMES = 2  # that the same happens, and that are iterations
 BACKWARDS = 8  # in one iteration at most
 
 
+class Differ(IntEnum):
+    """In what iterations differ that are alike otherwise."""
+
+    NOT = 0
+    INSIDE = 1  # what ran inside of modules was not compared
+    OFTEN = 2  # how often the same ran was not compared
+
+
 class Alike(NamedTuple):
     """Iterations that are alike.
 
     Attributes:
-        iterations: the operations of each, as ranges of their places, without gaps.
+        iterations: the operations of each, as ranges of their places; others may lie between them.
         steps: what is alike of these: the k-th of one iteration does what the k-th of another does;
             without what only prepares data.
         chosen: which of the iterations stands for all, from 0.
-        differ_inside: whether what ran inside of modules was not compared, and differs.
+        differ: what was not compared, and differs.
     """
 
     iterations: tuple[range, ...]
     steps: tuple[tuple[int, ...], ...]
     chosen: int
-    differ_inside: bool = False
+    differ: Differ = Differ.NOT
 
     @property
     def times(self) -> int:
@@ -88,16 +98,49 @@ class Iterations:
             found = min(found, trained, key=self._backwards_outside)
         if self._backwards_outside(found) <= SEVERAL:
             return found
-        coarse = self._found(self.sameness.whole_calls)
-        if self._backwards_outside(coarse) >= self._backwards_outside(found):
-            return found
-        return [alike._replace(differ_inside=self._differ(alike)) for alike in coarse]
+        coarse = [self._with_inside(alike) for alike in self._found(self.sameness.whole_calls)]
+        return min(found, coarse, self._scattered(), key=self._backwards_outside)
 
-    def _differ(self, alike: Alike) -> bool:
-        """Say whether iterations differ in what ran inside of modules."""
+    def _with_inside(self, alike: Alike) -> Alike:
+        """Note whether iterations differ in what ran inside of modules."""
         keys = self._forward_keys
-        ran = [tuple(keys[at] for at in some if at in keys) for some in alike.iterations]
-        return len(set(ran)) > 1
+        ran = {tuple(keys[at] for at in some if at in keys) for some in alike.iterations}
+        return alike._replace(differ=Differ.INSIDE) if len(ran) > 1 else alike
+
+    def _scattered(self) -> list[Alike]:
+        """Return the iterations, of one backward each, in which the same ran, however often and
+        whatever others lie between them: of a loop that goes two ways, or to the end of a game."""
+        steps = self.sameness.anyhow_far
+        bounds = _between_backwards(steps)
+        edges = [*pairwise(bounds)]
+        places = self._places(steps, bounds)
+        same: dict[Hashable, list[int]] = {}
+        for k in self._apart(places):
+            keys = dict.fromkeys(step.key for step in steps[slice(*edges[k])])
+            same.setdefault(tuple(keys), []).append(k)
+        ranges = [range(first, end) for first, end in pairwise(places)]
+        return [
+            self._alike_steps([ranges[k] for k in every], [steps[slice(*edges[k])] for k in every])
+            for every in same.values()
+            if len(every) >= TIMES
+        ]
+
+    def _apart(self, places: tuple[int, ...]) -> list[int]:
+        """Return the iterations between these places from which no gradient goes into another."""
+        joined: set[int | None] = set()
+        for _, k, _, later in self._leaving(places):
+            joined |= {k, later}
+        return [k for k in range(len(places) - 1) if k not in joined]
+
+    def _alike_steps(self, iterations: list[range], steps: list[list[Step]]) -> Alike:
+        """Return iterations of which each runs what the others do, the last time that it does."""
+        ops = tuple(
+            tuple(at for last in {step.key: step.ops for step in some}.values() for at in last)
+            for some in steps
+        )
+        differ = len({tuple(step.key for step in some) for some in steps}) > 1
+        chosen = self._chosen(iterations)
+        return Alike(tuple(iterations), ops, chosen, Differ.OFTEN if differ else Differ.NOT)
 
     @cached_property
     def _forward_keys(self) -> dict[int, Hashable]:
@@ -167,8 +210,13 @@ class Iterations:
     def _alike(self, steps: list[Step], edges: list[int]) -> Alike:
         iterations = tuple(range(a, b) for a, b in pairwise(self._places(steps, edges)))
         ops = tuple(tuple(at for step in steps[a:b] for at in step.ops) for a, b in pairwise(edges))
+        return Alike(iterations, ops, self._chosen(iterations))
+
+    def _chosen(self, iterations: Sequence[range]) -> int:
+        """Return the iteration that stands for all: the last one with what is looked at, or the
+        last."""
         looked_at = [k for k, some in enumerate(iterations) if not self.wanted.isdisjoint(some)]
-        return Alike(iterations, ops, looked_at[-1] if looked_at else len(iterations) - 1)
+        return looked_at[-1] if looked_at else len(iterations) - 1
 
     def _joined(self, steps: list[Step], loops: list[list[int]]) -> list[Step]:
         """Return the steps with one for each loop."""
@@ -272,3 +320,12 @@ def _again(steps: list[Step], start: int, period: int, after: int) -> tuple[int,
     while end + period < len(steps) and steps[end].key == steps[end + period].key:
         end += 1
     return first, end + period
+
+
+def _between_backwards(steps: list[Step]) -> list[int]:
+    """Return the steps between which one backward each ran, from where the first one begins as the
+    second does: what is made before a loop is no part of it."""
+    ends = [k + 1 for k, step in enumerate(steps) if step.has_backward]
+    again = steps[ends[0]].key if ends[0] < len(steps) else None
+    start = next((k for k in range(ends[0]) if steps[k].key == again), 0)
+    return [start, *ends]

@@ -75,7 +75,7 @@ def _note(iterations: Iterations, alike: Alike) -> Note:
     fields: dict[str, int | str] = {
         "n": alike.times,
         "k": alike.chosen + 1,
-        "differ": int(alike.differ_inside),
+        "differ": int(alike.differ),
         "inner": int(is_inner),
     }
     losses = [at for at in operations.starts if at in inside]

@@ -52,10 +52,18 @@ class Sameness:
 
     @cached_property
     def trained(self) -> list[Step]:
-        """The same, without what no loss has: an agent acts in some iterations, and an evaluation
-        is made in others."""
+        """The same, without what no loss has and what is done to data outside of modules: an agent
+        acts in some iterations, an evaluation is made in others, and an episode begins anew."""
         ops = self.operations.all
-        return [s for s in self.steps if s.has_backward or not self._is_aside(ops[s.at])]
+        return [s for s in self.steps if s.has_backward or self._trains_by(ops[s.at])]
+
+    @cached_property
+    def anyhow_far(self) -> list[Step]:
+        """What trains, where it is not compared how many operations before a value was made: of
+        what runs again and again until a game is over."""
+        ops = self.operations.all
+        steps = self._steps(exact=False)
+        return [s for s in steps if s.has_backward or self._trains_by(ops[s.at])]
 
     @cached_property
     def whole_calls(self) -> list[Step]:
@@ -113,6 +121,15 @@ class Sameness:
         end = len(self.operations.all)
         yield from (self._backward(end, b.call_id) for b in reversed(waiting))
 
+    def _trains_by(self, op: Operation) -> bool:
+        """Say whether an operation is one of what trains: neither put aside, nor of data alone."""
+        return not (self._is_aside(op) or self._is_of_data(op))
+
+    def _is_of_data(self, op: Operation) -> bool:
+        """Say whether an operation outside of modules makes data of data."""
+        is_data = not (self.operations.tracked[op.at] or any(map(self._trains, op.reads)))
+        return is_data and op.call.module_call is None and not self._carries(op)
+
     def _is_aside(self, op: Operation) -> bool:
         """Say whether no loss has what a module computed where no gradient is recorded, or what was
         made of that."""
@@ -129,14 +146,7 @@ class Sameness:
         those of a clipping, which are known to write gradients alone where they changed some."""
         found: set[int] = set()
         for op in self.operations.all:
-            trains = self.operations.tracked[op.at] or any(map(self._trains, op.reads))
-            made_of_data = all(source is None or source in found for source in op.sources)
-            if (
-                op.call.module_call is None
-                and made_of_data
-                and not trains
-                and not self._carries(op)
-            ):
+            if self._is_of_data(op) and all(s is None or s in found for s in op.sources):
                 found.add(op.at)
         return found
 
@@ -178,13 +188,14 @@ class Sameness:
             for i, source in zip(op.reads, op.sources, strict=True)
             if source is None or not self.goes_on(source, op.at)
         ]
+        values = (self._value(op, i, source if exact else None, begun) for i, source in reads)
         return (
             SUM if call.function in SUMS else call.function,
             source and (*source[:2], source.off),
             self._module(call.module_call),
             call.grad_mode,
             call.inference_mode,
-            tuple(self._value(op, i, source if exact else None, begun) for i, source in reads),
+            tuple(dict.fromkeys(values)),  # of a batch of samples, however many: one
             tuple(self.operations.is_tracked(i) for i in op.makes),
             self._gradient(op.at),
         )

@@ -200,7 +200,9 @@ def _flaws(dot: str, width: int) -> Flaws:
     hidden = 0
     if _pygraphviz() is not None:
         with _told_plainly(), _lock:
-            bare = _too_wide(rb'\bbb="[-\d.]+,[-\d.]+,([\d.]+),', _laid_out(dot).encode(), width)
+            bare = _too_wide(
+                rb'\bbb="[-+\d.e]+,[-+\d.e]+,([+\d.e]+),', _laid_out(dot).encode(), width
+            )
         if bare > MOVABLE:
             # whatever place its chips get, and finding those takes longer than the layout
             return Flaws(bare)
@@ -214,7 +216,7 @@ def _flaws(dot: str, width: int) -> Flaws:
 def _is_surely_narrow(laid_out: str, width: int) -> bool:
     """Tell whether a layout is no wider than so many CSS pixels, with the margins that its picture
     has around it: then nothing needs to be drawn to know it."""
-    sides = re.search(r'\bbb="([-\d.]+),[-\d.]+,([-\d.]+),', laid_out)
+    sides = re.search(r'\bbb="([-+\d.e]+),[-+\d.e]+,([-+\d.e]+),', laid_out)
     return sides is not None and (float(sides[2]) - float(sides[1]) + AROUND) * 4 / 3 <= width
 
 

@@ -4696,6 +4696,7 @@ OUTLINE = {
     "iterations": "{n} iterations of a loop, {how}: {which} is drawn",
     "all_alike": "all alike",
     "alike_but": "alike but for what ran inside of modules",
+    "alike_often": "alike but for how often the same ran",
     "iterations_in_it": "in it {n} iterations, {how}: {which} is drawn",
     "last": "the last",
     "number": "number {k}",

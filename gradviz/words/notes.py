@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradviz.graph.iterations import Differ
 from gradviz.graph.records import Note, NoteKind
 from gradviz.words.speech import say
 
@@ -30,7 +31,7 @@ def iterations_text(n: int, k: int, differ: int, inner: int) -> str:
     Args:
         n: how many there are.
         k: the number of the one that is drawn, from 1.
-        differ: whether what ran inside of modules differs.
+        differ: in what they differ, as ``Differ`` of ``gradviz.graph.iterations``.
         inner: whether the loop stands in another one that is told.
 
     >>> iterations_text(30, 30, 0, 0)
@@ -39,6 +40,13 @@ def iterations_text(n: int, k: int, differ: int, inner: int) -> str:
     return say(
         "outline.iterations_in_it" if inner else "outline.iterations",
         n=n,
-        how=say("outline.alike_but" if differ else "outline.all_alike"),
+        how=_alike(differ),
         which=say("outline.last") if k == n else say("outline.number", k=k),
     )
+
+
+def _alike(differ: int) -> str:
+    """Tell how far iterations are alike."""
+    if differ == Differ.INSIDE:
+        return say("outline.alike_but")
+    return say("outline.alike_often" if differ == Differ.OFTEN else "outline.all_alike")

@@ -10,7 +10,7 @@ from model_scripts import MARKER
 from svg_text import Picture
 
 import gradviz as gv
-from gradviz.graph.iterations import Alike, Iterations
+from gradviz.graph.iterations import Alike, Differ, Iterations
 from gradviz.graph.operations import Operations
 from gradviz.picture.outline.norms import figure
 from gradviz.picture.outline.scene import Tone
@@ -60,8 +60,12 @@ def loop(sizes: str = "5, 5, 5, 5, 5, 5, 3", **parts: str) -> Drawn:
     return drawn(LOOP.format(sizes=sizes, **filled), "loop.py")
 
 
+def alike_in(picture: Drawn) -> list[Alike]:
+    return Iterations(Operations(picture.graph)).all
+
+
 def times(picture: Drawn) -> list[int]:
-    return [alike.times for alike in Iterations(Operations(picture.graph)).all]
+    return [alike.times for alike in alike_in(picture)]
 
 
 def test_equal_iterations_are_alike_whatever_the_size_of_their_batches() -> None:
@@ -253,7 +257,7 @@ MANY = "[(0,), (1, 2), (), (2,), (0, 1, 2), (1,), (0, 2)]"
 def test_iterations_that_differ_only_inside_of_modules_are_told_so() -> None:
     picture = drawn(CHOOSING.format(chosen=MANY, scale=""), "choosing.py")
     (alike,) = Iterations(Operations(picture.graph)).all
-    assert (alike.times, alike.differ_inside) == (7, True)
+    assert (alike.times, alike.differ) == (7, Differ.INSIDE)
     text = gv.Figure(picture.graph).text
     assert (
         "7 iterations of a loop, alike but for what ran inside of modules: the last is drawn"
@@ -274,7 +278,10 @@ def test_nan_is_seen_also_where_iterations_differ_inside() -> None:
     scale = " * (float('nan') if k >= 4 else 1)"
     picture = drawn(CHOOSING.format(chosen=MANY, scale=scale), "nan.py")
     found = Iterations(Operations(picture.graph)).all
-    assert [(alike.times, alike.differ_inside) for alike in found] == [(4, True), (3, True)]
+    assert [(alike.times, alike.differ) for alike in found] == [
+        (4, Differ.INSIDE),
+        (3, Differ.INSIDE),
+    ]
 
 
 @pytest.mark.parametrize("quiet", [(), (2,), (0, 4), (3, 4, 6)])
@@ -291,7 +298,7 @@ def test_only_iterations_that_differ_are_told_to() -> None:
     again += "    opt.zero_grad(); loss.backward(); opt.step()\n"
     picture = drawn(CHOOSING.format(chosen=MANY, scale="") + again, "both.py")
     found = Iterations(Operations(picture.graph)).all
-    assert [(alike.times, alike.differ_inside) for alike in found] == [(7, True), (5, False)]
+    assert [(alike.times, alike.differ) for alike in found] == [(7, Differ.INSIDE), (5, Differ.NOT)]
 
 
 def test_a_round_whose_backward_was_interrupted_is_not_like_the_others() -> None:
@@ -312,3 +319,75 @@ def test_a_round_whose_backward_was_interrupted_is_not_like_the_others() -> None
     told = rec.figure(depth=1).text
     assert f"{times - 1} iterations of a loop, all alike" in told
     assert f"{times} iterations" not in told
+
+
+REPLAYED = (
+    """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, critic = nn.Linear(2, 1), nn.Linear(3, 1)
+opt = torch.optim.Adam(critic.parameters())
+seen, start = [], torch.randn(2)
+"""
+    + MARKER
+    + """
+state = start
+for k in range(12):
+    with torch.no_grad():
+        action = actor(state)
+    seen.append(torch.cat([state, action]))
+    state = torch.randn(2) if k % 5 == 4 else state + action
+    batch = torch.stack([seen[i] for i in torch.randint(len(seen), (8,)).tolist()])
+    loss = critic(batch).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+def test_how_many_samples_a_batch_has_and_where_an_episode_begins_makes_no_iteration_another() -> (
+    None
+):
+    """A sample that is drawn twice is read once."""
+    assert times(drawn(REPLAYED, "replayed.py")) == [12]
+
+
+TWO_WAYS = [True, False, False, True, False, True, True, True, False, False, True, False]
+
+
+def test_iterations_of_a_loop_that_goes_two_ways_are_of_two_kinds() -> None:
+    """However they follow each other; of each the last is drawn."""
+    ways = f"first = {TWO_WAYS}[k]; h = h.relu() if first else h.sigmoid()"
+    picture = loop(", ".join(["5"] * len(TWO_WAYS)), middle=ways)
+    assert [(a.times, a.differ) for a in alike_in(picture)] == [(6, Differ.NOT), (6, Differ.NOT)]
+    last = [max(k for k, first in enumerate(TWO_WAYS) if first is way) for way in (True, False)]
+    begun = {b.call_id for b in picture.graph.backwards}
+    ran = Operations(picture.graph).all
+    for alike, k in zip(alike_in(picture), last, strict=True):
+        before = ran[alike.iterations[alike.chosen][0]].call.id
+        assert sum(i < before for i in begun) == k
+
+
+def test_iterations_that_run_the_same_more_or_less_often_are_alike_but_for_that() -> None:
+    often = "for _ in range([1, 3, 2, 5, 2, 4, 1][k]): h = torch.tanh(h @ same)"
+    picture = loop(begin="same = torch.eye(8)", middle=often)
+    assert [(a.times, a.differ) for a in alike_in(picture)] == [(TIMES, Differ.OFTEN)]
+    told = "iterations of a loop, alike but for how often the same ran: the last is drawn"
+    assert f"{TIMES} {told}" in gv.Figure(picture.graph).text
+
+
+def test_what_a_gradient_joins_is_no_iteration_of_its_own_however_often_it_runs() -> None:
+    carried = """
+h, w = torch.ones(3), torch.full((3,), 0.5, requires_grad=True)
+for n in (2, 3, 6, 5, 2, 4):
+    {begin}
+    for _ in range(n):
+        h = torch.tanh(h * w)
+    h.sum().backward(retain_graph=True)
+"""
+    joined = drawn(f"import torch\n{MARKER}\n{carried.format(begin='')}", "joined.py")
+    assert alike_in(joined) == []
+    apart = drawn(f"import torch\n{MARKER}\n{carried.format(begin='h = h.detach()')}", "apart.py")
+    assert [(alike.times, alike.differ) for alike in alike_in(apart)] == [(6, Differ.OFTEN)]

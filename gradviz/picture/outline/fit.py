@@ -55,6 +55,9 @@ Box = tuple[float, float]
 Box3 = tuple[float, float, float]
 Bounds = tuple[float, float, float, float]
 NOWHERE: Mapping[int, float] = {}
+NUMBER = (
+    r"(-?[\d.]+(?:e[+-]\d+)?)"  # in a layout: what is higher than 99,999 points has an exponent
+)
 
 
 class Ways(Protocol):
@@ -605,14 +608,18 @@ def _independent(others: Iterable[int], links: Ways) -> bool:
 
 def boxes_in(laid_out: str) -> dict[int, tuple[float, float, float]]:
     """Return where cards stand in DOT text with positions: middle and width, in points."""
-    place = r'pos="(-?[\d.]+),(-?[\d.]+)",\s*width=([\d.]+)'
+    place = rf'pos="{NUMBER},{NUMBER}",\s*width={NUMBER}'
     found = re.findall(rf"^\s*n(\d+)\s*\[.*?{place}", laid_out, re.DOTALL | re.MULTILINE)
     return {int(k): (float(x), float(y), float(width) * 72) for k, x, y, width in found}
 
 
 def size_of(laid_out: str) -> Box:
-    """Return width and height of a layout in points."""
-    box = re.search(r'bb="(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)"', laid_out)
+    """Return width and height of a layout in points.
+
+    >>> size_of('graph [bb="0,0,606,1.0046e+05"];')
+    (606.0, 100460.0)
+    """
+    box = re.search(rf'bb="{NUMBER},{NUMBER},{NUMBER},{NUMBER}"', laid_out)
     if not box:
         return 0.0, 0.0
     x0, y0, x1, y1 = map(float, box.groups())
@@ -626,7 +633,7 @@ def _lines(laid_out: str) -> list[tuple[Pair, list[Box]]]:
     for tail, head, attributes in re.findall(pattern, laid_out, re.DOTALL):
         place = re.search(r'\bpos="([^"]+)"', attributes)
         if place:
-            points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", place[1].replace("\\\n", ""))
+            points = re.findall(f"{NUMBER},{NUMBER}", place[1].replace("\\\n", ""))
             line = _polyline([(float(x), float(y)) for x, y in points], place[1])
             lines.append(((int(tail), int(head)), line))
     return lines

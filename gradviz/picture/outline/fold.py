@@ -8,6 +8,7 @@ to each other in that order, whatever modules they stand in, become one without 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -152,17 +153,16 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
     call order, of one state."""
     distance = _distances(cards)
     matters = [_matters(cards, k) for k in range(len(cards.units))]
-    kept = [*map(cards.expansion.is_kept, cards.units)]
+    may_fold = [*map(partial(_may_fold, cards), cards.units)]
     was = _cards_before(cards)
     sizes = [len(cards.expansion.weights_in(unit)) for unit in cards.units]
     turns = _turns(cards)
     for (upper, lower), link in cards.links.all.items():
         first, second = cards.units[upper], cards.units[lower]
-        if Merged.ROWS in (first.merged, second.merged):
+        follows = turns[lower] - turns[upper] == 1 and not link.cuts
+        if not (follows and may_fold[upper] and may_fold[lower]):
             continue
-        if turns[lower] - turns[upper] != 1 or not {first.kind, second.kind} <= {*MAY_FOLD}:
-            continue
-        if kept[upper] or kept[lower] or link.cuts or _state(cards, upper) != _state(cards, lower):
+        if _state(cards, upper) != _state(cards, lower):
             continue
         near = -min(distance[upper], distance[lower])
         crosses = first.parent != second.parent or _list_of(cards, first) != _list_of(cards, second)
@@ -172,6 +172,12 @@ def _pairs(cards: Cards) -> Iterable[Pair]:
         some = matters[upper] or matters[lower] or leaves
         apart = bool(was[upper] and was[lower] and not was[upper] & was[lower])
         yield Pair(apart, some, near, crosses, sizes[upper] + sizes[lower], upper, lower)
+
+
+def _may_fold(cards: Cards, unit: Unit) -> bool:
+    """Say whether a card may become one with another at all."""
+    is_list = unit.merged is Merged.ROWS
+    return unit.kind in MAY_FOLD and not is_list and not cards.expansion.is_kept(unit)
 
 
 def _list_of(cards: Cards, unit: Unit) -> Hashable:

@@ -164,7 +164,7 @@ class Heading:
         drawn = self.cards.expansion.iterations.drawn
         for k, alike in enumerate(drawn):
             inner = any(alike.iterations[0][0] in a.iterations[a.chosen] for a in drawn[:k])
-            text = iterations_text(alike.times, alike.chosen + 1, alike.differ_inside, inner)
+            text = iterations_text(alike.times, alike.chosen + 1, alike.differ, inner)
             found.append((Span(text),))
         return found[:CAUSES]
 
