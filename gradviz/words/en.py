@@ -1621,6 +1621,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="its derivative is infinite at a value of the forward (a root or a power below 1 at 0, a division by 0, a logarithm of 0), and a gradient of 0 times infinity is NaN. Anomaly mode stopped there.",
         mend="keep its input away from that point: eps or clamp inside, before it (sqrt(x + eps), not sqrt(x) + eps; torch.where after it is too late).",
     ),
+    (Cause.NAN, "returned_after"): Answer(
+        verdict="The backward of {code} made infinity: {first} got finite numbers and sent inf, of which {node} made NaN.",
+        why="its derivative is infinite at a value of the forward (a root or a power below 1 at 0, a division by 0, a logarithm of 0), and what is multiplied by infinity later is NaN where it is 0. Anomaly mode looks for NaN alone, and stopped there.",
+        mend="keep its input away from that point: eps or clamp inside, before it (sqrt(x + eps), not sqrt(x) + eps; torch.where after it is too late).",
+    ),
     (Cause.NAN, "returned_unseen"): Answer(
         verdict="A backward made NaN: {node} got ordinary numbers and sent NaN; which call made that node is not known here.",
         why="{record}",
@@ -2696,6 +2701,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{owner} has no '{key}': only a backward hook fills it, and none ran, as nothing that {key} gives requires grad.",
         why="its parameters are frozen and its input does not require grad, so no gradient comes to it, also where a layer behind it learns.",
         mend="requires_grad_() on the input of the model, before the forward: gradients come through frozen layers then, and their parameters stay as they are.",
+    ),
+    (Cause.MISUSED, "elements_shared"): Answer(
+        verdict="{writes:list} {n:writes|write} in place into {names:list}, of which several elements are one place in memory.",
+        why="{makers:list} expanded {n:it|them}: that repeats elements without copying them, and what is written to one of them is written to all.",
+        mend="clone() what was expanded there, so that each element gets memory of its own, and write into that.",
     ),
     (Cause.MISUSED, "index_kept"): Answer(
         verdict="{kept} holds the indices of an earlier input: {data} is {shape} here, and was {before} where the same indices were taken.",

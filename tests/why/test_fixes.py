@@ -4943,6 +4943,17 @@ loss.backward()
     ("the form that writes in place", "torch.relu(h)", "torch.relu_(h)"),
 )
 fix(
+    "nan/weights_have_nan",
+    "scale",
+    "bool(scale.grad.isfinite().all())",
+    """
+scale = nn.Parameter(torch.full((3,), float("nan")))
+loss = scale.pow(2).sum()
+loss.backward()
+""",
+    ("give it numbers where it is made", 'torch.full((3,), float("nan"))', "torch.ones(3)"),
+)
+fix(
     "not_a_parameter/local",
     "",
     "",

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
+
 from gradviz.graph.records import Call, ModuleCall
 from gradviz.graph.training import line_of
+from gradviz.watch.identity import parameters
 from gradviz.why.account.module_use import dim_of_last
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
@@ -129,7 +132,7 @@ def _kept(case: Case) -> set[int | None]:
     tensors = (
         t
         for _, part in case.live_state.parts()
-        for t in (*part.parameters(recurse=False), *part.buffers(recurse=False))
+        for t in (*parameters(part, recurse=False), *torch.nn.Module.buffers(part, recurse=False))
     )
     return {case.live_state.object_of(t) for t in tensors}
 

@@ -163,11 +163,7 @@ class Forward:
             return state
         factors = factors_written(maker)
         is_above = len(factors) == 1 and factors[0].value > 0
-        return (
-            computed(self.facts, maker.inputs[0], KEEPING | {"clamp", "clip"})
-            if is_above
-            else state
-        )
+        return computed(self.facts, maker.inputs[0], _BOUNDING) if is_above else state
 
     def spread_out(self) -> Iterator[Remark]:
         """Tell of a column of predictions that is compared with a row of as many targets, or
@@ -320,6 +316,9 @@ class Forward:
                 continue
             if min(shape[-2:]) < 2 or not self._is_of_samples(softmax.inputs[0], shape[-2]):
                 continue
+            weights = [i for i in call.inputs if not self.graph.tensor[i].requires_grad]
+            if self.facts.ancestors(weights) & self.facts.ancestors([softmax.inputs[0]]):
+                continue  # of what the scores are made of: no targets
             fields = {
                 "call": self.words.at(softmax),
                 "function": softmax.function,

@@ -23,6 +23,7 @@ from gradviz.names.position import (
     statement_at,
 )
 from gradviz.names.statements import function_node, source_of, statement_making
+from gradviz.watch.identity import parameters as parameters_of
 from gradviz.watch.stack import is_library
 from gradviz.why.code.reading import UNREAD, is_of_torch, looks, value_of
 from gradviz.why.question.handing import (
@@ -233,7 +234,7 @@ def _owners(part: ast.AST) -> Iterator[ast.expr]:
 
 def _read_module(word: str, module: Any) -> Starved:
     """Return what a module holds in place of parameters."""
-    parameters = [*torch.nn.Module.parameters(module)]
+    parameters = parameters_of(module)
     trained = sum(p.requires_grad for p in parameters)
     spots = () if parameters else tuple(_spots(word, module))
     return Starved(word, type(module).__name__, spots, len(parameters) - trained, trained)
@@ -243,7 +244,7 @@ def _objects_of(module: Any, recording: Any) -> frozenset[int]:
     """Return the parameters of a module that are recorded, as objects of the recording."""
     if recording is None:
         return frozenset()
-    states = map(recording.find, torch.nn.Module.parameters(module))
+    states = map(recording.find, parameters_of(module))
     return frozenset(state.object_id for state in states if state is not None)
 
 
@@ -297,7 +298,7 @@ def _held(module: Any) -> Iterator[tuple[str, str, Any]]:
 def _has_parameters(value: Any) -> bool:
     """Say whether it is a parameter, or a module with some."""
     if issubclass(type(value), torch.nn.Module):
-        return any(True for _ in torch.nn.Module.parameters(value))
+        return bool(parameters_of(value))
     return issubclass(type(value), torch.nn.Parameter)
 
 

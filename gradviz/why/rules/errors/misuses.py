@@ -31,6 +31,7 @@ from gradviz.why.rules.errors import (
     refused_steps,
     refused_targets,
     refused_values,
+    shared_elements,
 )
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
@@ -861,6 +862,12 @@ MISUSES: tuple[Misuse, ...] = (
         MISUSED,
         "index_kept",
         indices_kept.index_kept,
+    ),
+    Misuse(
+        r"more than one element of the written-to tensor refers to a single memory location",
+        MISUSED,
+        "elements_shared",
+        shared_elements.elements_shared,
     ),
     Misuse(r"^'.*'$", MISUSED, "hook_not_run", hooks_not_run.hook_not_run),
     Misuse(

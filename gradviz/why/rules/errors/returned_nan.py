@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Node
 from gradviz.why.evidence.messages import node_named
@@ -17,6 +19,19 @@ def returned_nan(failure: Failure) -> Explanation | None:
     makers = [call for node in nodes if (call := failure.maker(node)) is not None]
     if not makers:
         return None
+    before = _broken_before(failure, nodes)
+    maker = None if before is None else failure.maker(before)
+    if before is not None and maker is not None:
+        return failure.answer(
+            Cause.NAN,
+            "returned_after",
+            calls=[maker],
+            also_at=[*lines_once(makers), failure.call],
+            nodes=[before, *nodes],
+            node=name,
+            first=before.name,
+            code=failure.code(maker),
+        )
     return failure.answer(
         Cause.NAN,
         "returned",
@@ -26,6 +41,23 @@ def returned_nan(failure: Failure) -> Explanation | None:
         node=name,
         code=[failure.code(call) for call in lines_once(makers)],
     )
+
+
+def _broken_before(failure: Failure, nodes: list[Node]) -> Node | None:
+    """Return the node that got finite gradients and sent others, where it is another than these:
+    anomaly mode looks for NaN alone, and infinity comes before."""
+    last = max((event.run for event in failure.facts.nodes_ran), default=None)
+    for event in failure.facts.nodes_ran:
+        if event.run == last and _is_broken(*event.sent, *event.sent_norms):
+            node = failure.graph.node[event.node_id]
+            came = _is_broken(*event.arrived, *event.arrived_norms)
+            return None if came or node in nodes else node
+    return None
+
+
+def _is_broken(*shown: str | None) -> bool:
+    """Say whether NaN or infinity is among numbers, as they are shown."""
+    return any(re.search(r"\b(inf|nan)\b", text) for text in shown if text is not None)
 
 
 def not_recorded(failure: Failure) -> Explanation:

@@ -42,7 +42,7 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         return None
     if way_back is not None and way_back.cuts:
         cuts = [*way_back.cuts]
-    if way_back is None and all(_is_printed_alone(gradients, cut) for cut in cuts):
+    if way_back is None and _is_read_aside(gradients, asked, cuts):
         return None
     calls = gradients.calls_of_cuts(cuts)
     if way_back is None:
@@ -67,6 +67,23 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
         code=gradients.words.code(calls[-1]),
         mend=_mend_of_reader(gradients, cuts[-1], way_back.tensor_ids)
         or mends_on_the_way_out(gradients, cuts),
+    )
+
+
+def _is_read_aside(gradients: Gradients, asked: Asked, cuts: list[Cut]) -> bool:
+    """Say whether these cuts are beside the way to the loss: of what is only printed, or noted
+    while something else of it goes on."""
+    printed = all(_is_printed_alone(gradients, cut) for cut in cuts)
+    return printed or _goes_on_otherwise(gradients, asked, cuts)
+
+
+def _goes_on_otherwise(gradients: Gradients, asked: Asked, cuts: list[Cut]) -> bool:
+    """Say whether a call that cuts nothing made something for the loss of it: the indices of what
+    it chose."""
+    cutting, in_losses = {cut.call_id for cut in cuts}, gradients.facts.in_losses
+    return any(
+        call.id not in cutting and not in_losses.isdisjoint(call.outputs)
+        for call in gradients.readers(asked)
     )
 
 

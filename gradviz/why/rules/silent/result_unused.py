@@ -10,6 +10,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.names.frames import call_alone, frames
+from gradviz.names.statements import source_of
 from gradviz.why.evidence.handed_on import KEEPING, plain_name
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.shown.explanation import Explanation
@@ -52,7 +53,7 @@ def _is_dropped(asked: Silent, call: Call) -> bool:
         return False
     if asked.facts.readers.get(made.object_id) or made.object_id in asked.living:
         return False
-    return _stands_alone(call) and not _is_shown(asked, call)
+    return _stands_alone(call) and not (_is_shown(asked, call) or _is_tested(asked, call))
 
 
 def _stands_alone(call: Call) -> bool:
@@ -77,6 +78,15 @@ def _is_shown(asked: Silent, call: Call) -> bool:
         body = getattr(file.tree, "body", None)
         last = body[-1] if body else None
         if isinstance(last, ast.Expr) and last.lineno <= call.source.line <= (last.end_lineno or 0):
+            return True
+    return False
+
+
+def _is_tested(asked: Silent, call: Call) -> bool:
+    """Say whether what a call gives decides which way the program goes: ``if loss.isnan():``."""
+    for file, node in asked.statements.nodes((ast.If, ast.While, ast.Assert)):
+        place = source_of(file, node.test)
+        if call.source and (place.file, place.line, place.code) == call.source[:3]:
             return True
     return False
 

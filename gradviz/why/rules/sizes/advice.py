@@ -21,7 +21,7 @@ from gradviz.words.words import Words
 
 LOGS = {"log", "log2", "log10"}
 SQUARE_ROOTS = {"sqrt", "rsqrt"}
-_ROOTS = SQUARE_ROOTS | {"norm", "vector_norm", "linalg_vector_norm"}
+ROOTS = SQUARE_ROOTS | {"norm", "vector_norm", "linalg_vector_norm"}
 ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
 GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
 _SCALES = {"mul", "div", "true_divide", "neg", "__rmul__", "__mul__"}
@@ -66,7 +66,7 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
         return _of_log(facts, words, call)
     if function in GROWING:
         return _of_exponential(facts, words, call)
-    if function in _ROOTS:
+    if function in ROOTS:
         return Advice(say("advice.root", function=function))
     if function in ARCS:
         return Advice(say("advice.arc", function=function))

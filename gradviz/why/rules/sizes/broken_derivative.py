@@ -78,13 +78,14 @@ def point_of(measured: Measured, step: Step) -> Point:
     if read is not None and read.by_node_id is not None:
         call = call_of(measured, read)
     divides = call is not None and call.function in _DIVISIONS
-    masked = _masked(step, bad) or (read is not None and read.masked)
     source = call.source if call else None
     written = numbers_read(source) if source else []
     zeros = [n for n in written if n.value == 0 and n.code[0].isalpha()]
     values = _values_at(measured, call, bad, divides=divides)
-    if not values and read is not None:
-        values = values_of(read, divides=divides)
+    masked = _masked(step, bad)
+    if read is not None and not zeros:  # where a number is 0, that is why
+        values = values or values_of(read, divides=divides)
+        masked = masked or read.masked
     return Point(
         step,
         node,

@@ -3,6 +3,7 @@ call, and at which values. Knows no torch."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from gradviz.graph.broken_at import BrokenAt, Given
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call
-from gradviz.why.evidence.handed_on import plain_name
+from gradviz.why.evidence.handed_on import computed, plain_name
 from gradviz.why.evidence.measured import Measured
 from gradviz.why.evidence.softmaxes import SOFTMAX
 from gradviz.why.rules.sizes.advice import (
@@ -19,6 +20,7 @@ from gradviz.why.rules.sizes.advice import (
     GROWING,
     LOGS,
     POWERS,
+    ROOTS,
     SQUARE_ROOTS,
     Advice,
     advice,
@@ -69,7 +71,7 @@ def values_of(found: BrokenAt, *, divides: bool) -> tuple[float, ...]:
     named = {g.name: g for g in found.given}
     names = ("other",) if divides else ("self", "other", "result")
     given = next((named[name] for name in names if name in named), None)
-    return () if given is None else tuple(dict.fromkeys(given.values))
+    return () if given is None else tuple(dict.fromkeys(filter(math.isfinite, given.values)))
 
 
 def made_in_forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> Explanation | None:
@@ -98,7 +100,19 @@ def _advice(sizes: Sizes, made: Made) -> Advice | None:
     """Return what keeps a call finite, of which is known what it was given."""
     if plain_name(made.call.function) in POWERS and _reason(made) is not None:
         return Advice(say("advice.power", code=sizes.words.code(made.call)))
-    return advice(sizes.facts, sizes.words, [made.call])
+    under = _root_divided_by(sizes, made.call)
+    if under is None:
+        return advice(sizes.facts, sizes.words, [made.call])
+    advised = advice(sizes.facts, sizes.words, [under])
+    return None if advised is None else advised._replace(calls=(under,))
+
+
+def _root_divided_by(sizes: Sizes, call: Call) -> Call | None:
+    """Return the root that a call divides by: at 0 it has no derivative itself, and what is added
+    to it comes too late."""
+    divides = plain_name(call.function) in DIVISIONS and len(call.inputs) > 1
+    maker = sizes.facts.maker.get(computed(sizes.facts, call.inputs[1])) if divides else None
+    return maker if maker is not None and plain_name(maker.function) in ROOTS else None
 
 
 def _made(sizes: Sizes, run: Backward) -> Made | None:
