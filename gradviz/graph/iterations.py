@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from gradviz.graph.facts import grouped
 from gradviz.graph.operations import Operations
 from gradviz.graph.sameness import Sameness, Step
 
@@ -110,18 +111,15 @@ class Iterations:
     def _scattered(self) -> list[Alike]:
         """Return the iterations, of one backward each, in which the same ran, however often and
         whatever others lie between them: of a loop that goes two ways, or to the end of a game."""
-        steps = self.sameness.anyhow_far
-        bounds = _between_backwards(steps)
-        edges = [*pairwise(bounds)]
-        places = self._places(steps, bounds)
-        same: dict[Hashable, list[int]] = {}
-        for k in self._apart(places):
-            keys = dict.fromkeys(step.key for step in steps[slice(*edges[k])])
-            same.setdefault(tuple(keys), []).append(k)
+        steps = self.sameness.trained_loosely
+        edges = _between_backwards(steps)
+        places = self._places(steps, edges)
+        ran = [steps[first:end] for first, end in pairwise(edges)]
         ranges = [range(first, end) for first, end in pairwise(places)]
+        kinds = grouped((_what_ran(ran[k]), k) for k in self._apart(places))
         return [
-            self._alike_steps([ranges[k] for k in every], [steps[slice(*edges[k])] for k in every])
-            for every in same.values()
+            self._alike_but_for_times([ranges[k] for k in every], [ran[k] for k in every])
+            for every in kinds.values()
             if len(every) >= TIMES
         ]
 
@@ -132,15 +130,13 @@ class Iterations:
             joined |= {k, later}
         return [k for k in range(len(places) - 1) if k not in joined]
 
-    def _alike_steps(self, iterations: list[range], steps: list[list[Step]]) -> Alike:
-        """Return iterations of which each runs what the others do, the last time that it does."""
-        ops = tuple(
-            tuple(at for last in {step.key: step.ops for step in some}.values() for at in last)
-            for some in steps
-        )
-        differ = len({tuple(step.key for step in some) for some in steps}) > 1
-        chosen = self._chosen(iterations)
-        return Alike(tuple(iterations), ops, chosen, Differ.OFTEN if differ else Differ.NOT)
+    def _alike_but_for_times(self, iterations: list[range], ran: list[list[Step]]) -> Alike:
+        """Return iterations of which each ran what the others did; of what ran several times, the
+        last time is alike."""
+        orders = {tuple(step.key for step in steps) for steps in ran}
+        differ = Differ.OFTEN if len(orders) > 1 else Differ.NOT
+        last = tuple(map(_last_of_each, ran))
+        return Alike(tuple(iterations), last, self._chosen(iterations), differ)
 
     @cached_property
     def _forward_keys(self) -> dict[int, Hashable]:
@@ -320,6 +316,17 @@ def _again(steps: list[Step], start: int, period: int, after: int) -> tuple[int,
     while end + period < len(steps) and steps[end].key == steps[end + period].key:
         end += 1
     return first, end + period
+
+
+def _what_ran(steps: list[Step]) -> tuple[Hashable, ...]:
+    """Return the keys of steps in their order, each once."""
+    return tuple(dict.fromkeys(step.key for step in steps))
+
+
+def _last_of_each(steps: list[Step]) -> tuple[int, ...]:
+    """Return the operations of the last step of each key, in the order of the first ones."""
+    last = {step.key: step.ops for step in steps}
+    return tuple(at for ops in last.values() for at in ops)
 
 
 def _between_backwards(steps: list[Step]) -> list[int]:

@@ -5,7 +5,7 @@ and gradients of zeros may differ. Knows no torch.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
@@ -54,16 +54,13 @@ class Sameness:
     def trained(self) -> list[Step]:
         """The same, without what no loss has and what is done to data outside of modules: an agent
         acts in some iterations, an evaluation is made in others, and an episode begins anew."""
-        ops = self.operations.all
-        return [s for s in self.steps if s.has_backward or self._trains_by(ops[s.at])]
+        return self._of_training(self.steps)
 
     @cached_property
-    def anyhow_far(self) -> list[Step]:
-        """What trains, where it is not compared how many operations before a value was made: of
-        what runs again and again until a game is over."""
-        ops = self.operations.all
-        steps = self._steps(exact=False)
-        return [s for s in steps if s.has_backward or self._trains_by(ops[s.at])]
+    def trained_loosely(self) -> list[Step]:
+        """The same, where it is not compared how many operations before a value was made: of what
+        runs again and again until a game is over."""
+        return self._of_training(self._steps(exact=False))
 
     @cached_property
     def whole_calls(self) -> list[Step]:
@@ -121,9 +118,14 @@ class Sameness:
         end = len(self.operations.all)
         yield from (self._backward(end, b.call_id) for b in reversed(waiting))
 
-    def _trains_by(self, op: Operation) -> bool:
-        """Say whether an operation is one of what trains: neither put aside, nor of data alone."""
-        return not (self._is_aside(op) or self._is_of_data(op))
+    def _of_training(self, steps: Iterable[Step]) -> list[Step]:
+        """Return the steps of what trains: backwards, and what is neither put aside nor of data
+        alone."""
+        ops = self.operations.all
+        return [s for s in steps if s.has_backward or not self._is_beside(ops[s.at])]
+
+    def _is_beside(self, op: Operation) -> bool:
+        return self._is_aside(op) or self._is_of_data(op)
 
     def _is_of_data(self, op: Operation) -> bool:
         """Say whether an operation outside of modules makes data of data."""

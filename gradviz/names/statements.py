@@ -213,6 +213,14 @@ def loop_around(node: Any) -> ast.stmt | None:
     return None
 
 
+def function_around(node: Any) -> Any:
+    """Return the innermost function in which a node is written, or that it is; None where it is in
+    none."""
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        node = getattr(node, "parent", None)
+    return node
+
+
 def names_handed(statements: Statements, value: str) -> set[str]:
     """Return what functions of the program call a variable that they are handed, or that a class
     keeps as an attribute: each parameter, and what it is assigned to.

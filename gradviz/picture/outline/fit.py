@@ -7,6 +7,7 @@ the columns above or below it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,9 +56,8 @@ Box = tuple[float, float]
 Box3 = tuple[float, float, float]
 Bounds = tuple[float, float, float, float]
 NOWHERE: Mapping[int, float] = {}
-NUMBER = (
-    r"(-?[\d.]+(?:e[+-]\d+)?)"  # in a layout: what is higher than 99,999 points has an exponent
-)
+# in a layout: Graphviz writes what is beyond 99,999 points with an exponent
+NUMBER = r"(-?[\d.]+(?:e[+-]\d+)?)"
 
 
 class Ways(Protocol):
@@ -614,14 +614,14 @@ def boxes_in(laid_out: str) -> dict[int, tuple[float, float, float]]:
 
 
 def size_of(laid_out: str) -> Box:
-    """Return width and height of a layout in points.
+    """Return width and height of a layout in points; without end where it tells none.
 
     >>> size_of('graph [bb="0,0,606,1.0046e+05"];')
     (606.0, 100460.0)
     """
     box = re.search(rf'bb="{NUMBER},{NUMBER},{NUMBER},{NUMBER}"', laid_out)
     if not box:
-        return 0.0, 0.0
+        return math.inf, math.inf
     x0, y0, x1, y1 = map(float, box.groups())
     return x1 - x0, y1 - y0
 

@@ -10,7 +10,7 @@ from gradviz.graph.records import Call, Source, Tensor
 from gradviz.graph.training import SETS_FLAG
 from gradviz.names.frames import frames
 from gradviz.names.position import callee_of
-from gradviz.names.statements import source_of
+from gradviz.names.statements import loop_around, source_of
 from gradviz.watch.identity import parameters
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.rules.silent.flag_lost import asks_for_gradients
@@ -26,8 +26,8 @@ def flags_not_kept(case: Case) -> Iterator[Remark]:
     if not switched_off:
         return
     for file, node in case.statements.nodes((ast.Call,)):
-        loop = _loop_around(node) if asks_for_gradients(node) else None
-        if loop is None or not _is_put_back(node, loop):
+        loop = loop_around(node) if asks_for_gradients(node) else None
+        if not isinstance(loop, ast.For) or not _is_put_back(node, loop):
             continue
         place = source_of(file, node)
         lost = {
@@ -56,15 +56,6 @@ def _switched_off(case: Case) -> dict[int, Call]:
 def _setting_flags(case: Case) -> Iterator[Call]:
     """Yield the calls that set a flag."""
     yield from (c for c in case.graph.calls if c.function in SETS_FLAG and c.inputs)
-
-
-def _loop_around(node: Any) -> ast.For | None:
-    """Return the innermost ``for`` around a node, in the same function."""
-    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if isinstance(node, ast.For):
-            return node
-        node = getattr(node, "parent", None)
-    return None
 
 
 def _is_put_back(node: ast.Call, loop: ast.For) -> bool:

@@ -40,7 +40,7 @@ _KEEPS_OFF_ZERO = {"add", "radd", "clamp", "clamp_min", "clip"}
 _COMPARES = ELEMENTWISE_LOSSES | {"sub"}
 _ADDS_A_DIMENSION = {"unsqueeze", "__getitem__", "view", "reshape", "t", "transpose", "expand"}
 _ADDS = {"add", "__add__", "__radd__", "__iadd__"}
-_LOSSES = ELEMENTWISE_LOSSES | _OF_SCORES | {"nll_loss", "binary_cross_entropy"}
+_LOSSES = ELEMENTWISE_LOSSES | (_OF_SCORES - {"log_softmax"}) | {"nll_loss", "binary_cross_entropy"}
 _RESHAPES = {"view", "reshape"}
 _OF_EACH_ROW = ELEMENTWISE_LOSSES | {"binary_cross_entropy"}
 _ONE_OF_EACH_ROW = {"nll_loss", "cross_entropy", "gather"}
@@ -123,35 +123,26 @@ class Forward:
     def scores_of_one_sign(self) -> Iterator[Remark]:
         """Tell of scores that went through a function which gives no negative numbers."""
         for call in self._on_the_way():
-            if call.function not in _OF_SCORES or not call.inputs:
-                continue
-            maker = self.facts.maker.get(computed(self.facts, call.inputs[0]))
-            function = plain_name(maker.function) if maker is not None else ""
-            if maker is None or function not in _OF_ONE_SIGN:
-                continue
-            fields = {
-                "function": function,
-                "made": self.words.at(maker),
-                "call": self.words.at(call),
-            }
-            yield Remark(Weight.WEIGHTY, "scores_of_one_sign", fields, (maker, call))
+            if call.function in _OF_SCORES and call.inputs:
+                state = computed(self.facts, call.inputs[0])
+                yield from self._of_one_sign("scores_of_one_sign", call, state)
 
     def scales_above_one(self) -> Iterator[Remark]:
         """Tell of an exponential of what a function without negative numbers made, as of the
         logarithm of a scale: it is never below 1."""
         for call in self._on_the_way():
-            if plain_name(call.function) != "exp" or not call.inputs:
-                continue
-            maker = self.facts.maker.get(self._before_scaling(call.inputs[0]))
-            function = plain_name(maker.function) if maker is not None else ""
-            if maker is None or function not in _OF_ONE_SIGN:
-                continue
-            fields = {
-                "function": function,
-                "made": self.words.at(maker),
-                "call": self.words.at(call),
-            }
-            yield Remark(Weight.WEIGHTY, "scale_above_one", fields, (maker, call))
+            if plain_name(call.function) == "exp" and call.inputs:
+                state = self._before_scaling(call.inputs[0])
+                yield from self._of_one_sign("scale_above_one", call, state)
+
+    def _of_one_sign(self, key: str, call: Call, tensor_id: int) -> Iterator[Remark]:
+        """Tell of a call that takes what a function made which gives no negative numbers."""
+        maker = self.facts.maker.get(tensor_id)
+        function = plain_name(maker.function) if maker is not None else ""
+        if maker is None or function not in _OF_ONE_SIGN:
+            return
+        fields = {"function": function, "made": self.words.at(maker), "call": self.words.at(call)}
+        yield Remark(Weight.WEIGHTY, key, fields, (maker, call))
 
     def _before_scaling(self, tensor_id: int) -> int:
         """Return what a tensor holds, before it was bounded, or multiplied by a number above 0 that
@@ -308,10 +299,8 @@ class Forward:
             softmax = None if logarithm is None else self._before_logarithm(logarithm)
             if softmax is None or softmax.function not in SOFTMAX:
                 continue
-            shape, dim = (
-                self.graph.tensor[softmax.inputs[0]].shape or (),
-                dim_of(self.facts, softmax),
-            )
+            shape = self.graph.tensor[softmax.inputs[0]].shape or ()
+            dim = dim_of(self.facts, softmax)
             if dim is None or len(shape) < 2 or dim % len(shape) != len(shape) - 2:
                 continue
             if min(shape[-2:]) < 2 or not self._is_of_samples(softmax.inputs[0], shape[-2]):

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradviz.graph.records import Source
 from gradviz.names.position import callee_of, display_name
-from gradviz.names.statements import Statements, source_of
+from gradviz.names.statements import Statements, function_around, source_of
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.errors.refused_values import Fields
@@ -54,13 +54,15 @@ def _is_of(module: str, path: str) -> bool:
 def _hooks_that_fill(code: Statements, name: str) -> list[Source]:
     """Return the statements that set the backward hooks which alone write into an attribute or a
     variable of a name; none where something else writes into it, or a hook ran."""
-    every = [(f, n) for f in code.files for n in _nodes(f) if _writes_into(n, name)]
-    functions = [(file, _function_of(node)) for file, node in every]
+    # in functions that did not run, too
+    trees = ((file, file.tree) for file in code.files if file.tree is not None)
+    every = [(file, n) for file, tree in trees for n in ast.walk(tree) if _writes_into(n, name)]
+    functions = [(file, function_around(node)) for file, node in every]
     if not functions or any(f is None or _ran(code, file, f) for file, f in functions):
         return []
     found = []
     for _, function in functions:
-        names = {function.name, getattr(_function_of(function.parent), "name", "")}
+        names = {function.name, getattr(function_around(function.parent), "name", "")}
         setting = [place for place, given in _setting(code) if given in names]
         found += setting
         if not setting:
@@ -88,23 +90,11 @@ def _freezing(code: Statements) -> Iterator[Source]:
             yield source_of(file, node)
 
 
-def _nodes(file: Any) -> Iterator[ast.AST]:
-    """Yield every syntax node of a file, in functions that did not run, too."""
-    yield from ast.walk(file.tree)
-
-
 def _writes_into(node: Any, name: str) -> bool:
     """Say whether a statement sets an item of an attribute or a variable of a name."""
     targets = node.targets if isinstance(node, ast.Assign) else []
     owners = [target.value for target in targets if isinstance(target, ast.Subscript)]
     return any(ast.unparse(owner).rpartition(".")[2] == name for owner in owners)
-
-
-def _function_of(node: Any) -> Any:
-    """Return the function in which a node is written; None where it is in none."""
-    while node is not None and not isinstance(node, ast.FunctionDef):
-        node = getattr(node, "parent", None)
-    return node
 
 
 def _ran(code: Statements, file: Any, function: Any) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Node
+from gradviz.why.evidence.measured import all_finite, numbers
 from gradviz.why.evidence.messages import node_named
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.silent.silent import lines_once
@@ -57,7 +56,7 @@ def _broken_before(failure: Failure, nodes: list[Node]) -> Node | None:
 
 def _is_broken(*shown: str | None) -> bool:
     """Say whether NaN or infinity is among numbers, as they are shown."""
-    return any(re.search(r"\b(inf|nan)\b", text) for text in shown if text is not None)
+    return not all(all_finite(numbers(text) or []) for text in shown if text is not None)
 
 
 def not_recorded(failure: Failure) -> Explanation:

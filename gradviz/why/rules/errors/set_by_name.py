@@ -11,7 +11,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
 from gradviz.names.frames import frames, names_in
 from gradviz.names.position import callee_of, display_name, statement_or_head
-from gradviz.names.statements import source_of
+from gradviz.names.statements import function_around, source_of
 from gradviz.why.rules.errors.about_an_input import blamed
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.rules.errors.kept_results import is_given, module_copied
@@ -52,16 +52,9 @@ def _setting(failure: Failure, maker: Call) -> Iterator[Source]:
         bound = names_in(frame.code)[0]
         for file, node in calls:
             is_there = display_name(file.filename) == frame.file
-            given = ast.unparse(node.args[2]) in bound and _holds(_function_of(node), frame.line)
+            given = ast.unparse(node.args[2]) in bound and _holds(function_around(node), frame.line)
             if is_there and (given or _holds(statement_or_head(node), frame.line)):
                 yield source_of(file, statement_or_head(node))
-
-
-def _function_of(node: Any) -> Any:
-    """Return the function in which a node is written; None where it is in none."""
-    while node is not None and not isinstance(node, ast.FunctionDef):
-        node = getattr(node, "parent", None)
-    return node
 
 
 def _holds(node: Any, line: int) -> bool:

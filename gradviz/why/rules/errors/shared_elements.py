@@ -12,7 +12,6 @@ from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.rules.errors.refused_values import Fields
 
 _EXPANDING = {"expand", "expand_as", "broadcast_to", "broadcast_tensors"}
-_BACKWARDS = {"backward", "grad"}
 
 
 def elements_shared(line: FailedLine, failure: Failure) -> Fields:
@@ -39,7 +38,7 @@ def _writes(failure: Failure) -> Iterator[tuple[Call | None, Tensor]]:
     """Yield the calls that may have written there, each with what was written into: the one that
     raised, or else, of those before a backward, the last one first."""
     tensor = failure.graph.tensor
-    if failure.call is None or failure.call.function not in _BACKWARDS:
+    if failure.call is None or failure.run is None:
         yield from ((None, given) for given in failure.inputs)
         return
     for event in reversed(failure.facts.writes):

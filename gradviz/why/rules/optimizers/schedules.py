@@ -16,6 +16,7 @@ from gradviz.graph.records import Source
 from gradviz.names.statements import (
     Statements,
     code_of_function,
+    function_around,
     function_node,
     source_of,
     writes_key,
@@ -115,7 +116,7 @@ def _uncalled_writers(statements: Statements) -> list[str]:
     ran = {(code.co_name, code.co_firstlineno) for code in statements.codes}
     found = []
     for _, node in statements.nodes((ast.Assign, ast.AugAssign)):
-        around: Any = _function_around(node) if writes_key(node, "lr") else None
+        around: Any = function_around(node) if writes_key(node, "lr") else None
         if around is None or not any(map(_is_step, ast.walk(around))):
             continue
         if (around.name, around.lineno) not in ran:
@@ -134,21 +135,13 @@ def _origins(statements: Statements) -> Iterator[Source]:
     """Yield where the names get their values, from which a learning rate is written in the same
     function."""
     for file, node in statements.nodes((ast.Assign, ast.AugAssign)):
-        around = _function_around(node) if writes_key(node, "lr") else None
+        around = function_around(node) if writes_key(node, "lr") else None
         if around is None:
             continue
         names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
         inner = [n for n in ast.walk(around) if isinstance(n, ast.Assign)]
         given = [(n, t) for n in inner for t in n.targets if isinstance(t, ast.Name)]
         yield from (source_of(file, n) for n, t in given if t.id in names)
-
-
-def _function_around(node: Any) -> ast.AST | None:
-    """Return the function in which a statement stands; None of a file's own."""
-    around = node
-    while around is not None and not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        around = getattr(around, "parent", None)
-    return around
 
 
 def _schedules_at_zero(optimizer: Any, group: Mapping[str, Any]) -> list[Any]:
