@@ -32,11 +32,13 @@ class Scope(NamedTuple):
         function: its node; None: outside of all functions.
         owner: the class in which it is a method, else None.
         mentions: the names that stand in it, also as attributes and as words in quotes.
+        inside: the ids of the nodes that a function consists of; none of what stands outside.
     """
 
     function: Any
     owner: Any
     mentions: frozenset[str]
+    inside: frozenset[int]
 
 
 def idle_nodes(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]:
@@ -63,9 +65,8 @@ def idle_nodes(files: Iterable[File], codes: Iterable[CodeType]) -> set[int]:
         for scope in _scopes(file):
             is_known = scope.function is None or scope.function in known
             (running if is_known else waiting).append(scope)
-    idle = (scope.function for scope in _left_waiting(running, waiting))
-    inside = (child for function in idle for child in ast.iter_child_nodes(function))
-    return {id(node) for child in inside for node in ast.walk(child)}
+    idle: set[int] = set()
+    return idle.union(*(scope.inside for scope in _left_waiting(running, waiting)))
 
 
 def _ran_in(file: File, ran: Set[tuple[str, str, int]]) -> set[Any]:
@@ -129,7 +130,9 @@ def _scope(function: Any, tree: Any) -> Scope:
     """Return a function of a file, or, of None, what stands outside of all."""
     owner = getattr(function, "parent", None)
     mentions = frozenset(_mentions(tree if function is None else function))
-    return Scope(function, owner if isinstance(owner, ast.ClassDef) else None, mentions)
+    nodes = () if function is None else ast.walk(function)
+    inside = frozenset(id(node) for node in nodes if node is not function)
+    return Scope(function, owner if isinstance(owner, ast.ClassDef) else None, mentions, inside)
 
 
 def _mentions(scope: Any) -> Iterator[str]:

@@ -19,6 +19,9 @@ from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.rules.rule import Proof, Rule, Stage
 from gradviz.why.shown.explanation import Explanation, worded
 
+# No history on disk; and a traceback in colours, which no test of an answer reads, takes longer than the answer.
+QUIET = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"xmode": "Minimal"}})
+
 
 @pytest.fixture
 def shell_after() -> Iterator[Callable[[str], InteractiveShell]]:
@@ -30,7 +33,7 @@ def shell_after() -> Iterator[Callable[[str], InteractiveShell]]:
                 delattr(sys, name)
 
     def made(setup: str) -> InteractiveShell:
-        shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        shell = InteractiveShell.instance(config=QUIET)
         forget_errors()
         shell.run_cell(setup)
         return shell

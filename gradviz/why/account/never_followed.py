@@ -54,12 +54,12 @@ class Uncalled(NamedTuple):
 def never_followed(case: Case) -> Iterator[Remark]:
     """Tell of a network that was used without gradients and that nothing moved, while steps moved
     one that is made like it, and a function which writes the one from the other is never called."""
-    following = [f for f in _uncalled(case.statements) if _follows(f.node)]
+    steps = [pile.step.call for piles in case.training.sums_used.values() for pile in piles]
+    following = [f for f in _uncalled(case.statements) if _follows(f.node)] if steps else []
     if not following:
         return
     parts = [part for module in case.graph.modules for part in _parts(module)]
-    steps = [pile.step.call for piles in case.training.sums_used.values() for pile in piles]
-    for function in following if steps else ():
+    for function in following:
         pair = next(_pairs(case, parts, min(s.id for s in steps), function.node), None)
         if pair is not None:
             yield _told(case, function, *pair)

@@ -34,7 +34,7 @@ def replaced_arguments(case: Case) -> Iterator[Remark]:
     code = Calls(case.statements)
     for file, function in code.functions:
         called = [c for c in code.all if c.function is function]
-        for lost in _lost(function):
+        for lost in _lost(function) if called else ():
             giving = next((c for c in called if _gives(c, lost.parameter)), None)
             if giving is None:
                 continue
