@@ -241,6 +241,23 @@ def test_no_card_comes_before_what_it_reads() -> None:
     assert has_no_circle(picture.cards.links)
 
 
+def test_what_a_statement_of_two_results_reads_stands_before_it() -> None:
+    """A module reads the one result, the loss alone the other, with what was made for it."""
+    picture = of(
+        "model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))\n"
+        "states, rewards = [torch.randn(8) for _ in range(4)], [1.0, 0.5, 2.0, 0.0]",
+        "with torch.no_grad():\n"
+        "    last = model(states[-1])\n"
+        "returns = []\n"
+        "for r in reversed(rewards):\n"
+        "    last = r + 0.9 * last\n"
+        "    returns.insert(0, last)\n"
+        "seen, wanted = torch.stack(states), torch.stack(returns)\n"
+        "loss = (model(seen) - wanted).pow(2).mean()\nloss.backward()\nopt.step()",
+    )
+    assert has_no_circle(picture.cards.links)
+
+
 @pytest.mark.parametrize(
     "loss",
     [

@@ -583,9 +583,14 @@ class _Folding:
         return not self.expansion.alone.isdisjoint(unit.ops)
 
     def _with_what_they_use(self, unit: Unit, taken: list[Unit]) -> list[Unit]:
-        """Add what a card, or what it takes, reads: no later card may make it."""
-        wanted = self._behind({at for one in (unit, *taken) for at in one.ops})
-        return [w for w in self.waiting if w in taken or wanted & {*w.ops}]
+        """Add what a card, or what it takes, reads: no later card may make it. A statement is taken
+        whole, so what any of its operations reads is added, too."""
+        while True:
+            wanted = self._behind(_ops_of([unit, *taken]))
+            found = [w for w in self.waiting if w in taken or wanted & {*w.ops}]
+            if len(found) == len(taken):
+                return found
+            taken = found
 
     def _behind(self, places: set[int]) -> set[int]:
         """Return operations, and those that they read, as far back as what waits goes."""
