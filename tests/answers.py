@@ -155,6 +155,8 @@ MENDS = {
     "below the step": r"before that step|^compute it with the new weights",
     "join the parts": r"torch\.cat",
     "keep the tensors": r"keep the tensors",
+    "for tensors alone": r"^right above .*: if not torch\.is_tensor",
+    "take settings out": r"^\S+\.pop\('",
     "run at least once": r"run at least once",
     "loss that is a tensor": r"let the loss be a tensor|take the one tensor|then loss\.backward\(\)",
     "two statements": r"make two statements of it",

@@ -2604,7 +2604,12 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_A_TENSOR, "empty_sum"): Answer(
         verdict="{loss:begin} is no tensor but the {kind} that it began as: no tensor was added to it.",
         why="{code} never ran, or added numbers only.",
-        mend="let the loop, or the condition around {code}, run at least once; call backward only where it did.",
+        mend="let the loop, or the condition around {code}, run at least once; call backward only where it did: {guarded}.",
+    ),
+    (Cause.NOT_A_TENSOR, "summed_numbers"): Answer(
+        verdict="{loss:begin} is no tensor but the {kind} that it began as: no tensor was added to it.",
+        why="{code} never ran, or added the number that is written in {returned:few}, where there was nothing to compute a loss of.",
+        mend="{guarded}. Such a batch has no gradient.",
     ),
     (Cause.NOT_A_TENSOR, "decided"): Answer(
         verdict="{loss:begin} is no tensor but a {kind}: {code:few} made it of Python numbers alone.",
@@ -2629,6 +2634,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
     (Cause.NOT_A_TENSOR, "among"): Answer(
         verdict="{loss} is a {kind}, and the loss is one of its parts.",
         why="only a tensor has backward().",
+        mend="{mend}; or give each part its name where it is bound.",
+    ),
+    (Cause.NOT_A_TENSOR, "total"): Answer(
+        verdict="{loss} is a {kind}: the loss, and terms of it.",
+        why="only a tensor has backward(), and the terms are in the loss already.",
         mend="{mend}; or give each part its name where it is bound.",
     ),
     (Cause.NOT_A_TENSOR, "many"): Answer(
@@ -2757,6 +2767,21 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="LBFGS takes the number that the function returns, and got None.",
         mend="return {loss} as its last line.",
     ),
+    (Cause.MISUSED, "begun_in_the_middle"): Answer(
+        verdict="A schedule with last_epoch={given}, which is not -1, goes on in the middle, and {optimizer} is new.",
+        why="it reads initial_lr from the groups of {optimizer}: the first schedule writes that there, and so does a saved state that is loaded.",
+        mend="{anew} in the place of {call}: it begins anew. Where training goes on: {load} above it, with the saved state.",
+    ),
+    (Cause.MISUSED, "settings_of_another"): Answer(
+        verdict="{settings} holds more than {kind} takes: {refused:list}.",
+        why="its constructor knows no other names; a group of an optimizer holds what a schedule wrote there, too.",
+        mend="{mends:list} right above {code}.",
+    ),
+    (Cause.MISUSED, "without_setting"): Answer(
+        verdict="{kind} takes no {name}.",
+        why="its constructor has no argument of that name in the torch that runs here.",
+        mend="{anew} in the place of {call}.",
+    ),
     (Cause.MISUSED, "schedule_over"): Answer(
         verdict="{schedule} was made for {total} steps, and was to make one more.",
         why="it knows from the start how the rate goes over all of them, and ends there.",
@@ -2846,6 +2871,16 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{layer} takes {wanted} numbers of each sample in one dimension, and {given} has the shape {shape}.",
         why="a linear layer goes along the last dimension only.",
         mend="{anew} in the place of {given} in {code}.",
+    ),
+    (Cause.MISUSED, "rows_of_other_size"): Answer(
+        verdict="{code:begin} asks for rows of {wanted} numbers, and each sample of {given} has {own}.",
+        why="{given} has the shape {shape}. A number that holds the size of a batch, or is that of other pictures, does not fit one sample.",
+        mend="{mends:list}.",
+    ),
+    (Cause.MISUSED, "rows_of_other_count"): Answer(
+        verdict="{code:begin} asks for {rows} samples, and {given} has {samples}.",
+        why="the size of a batch is written there, and a batch can have another one: the last one of a loader has what is left.",
+        mend="{anew} in the place of {call}: as many as there are.",
     ),
     (Cause.MISUSED, "layer_of_other_size"): Answer(
         verdict="{layer} was made for {wanted} inputs, and it is given {got} here.",
@@ -3188,6 +3223,8 @@ IN_RAISED = {
     "name_freed": "right above {code}: {anew}. The name is free then, and the gradient goes on through the result.",
     "name_freed_else": "Or, right above {code}: {anew}. The name is free then, and the gradient goes on through the result.",
     "in_the_place_of": "{anew} in the place of {code}",
+    "right_above": "right above {code}: {anew}",
+    "layer_of_rows": "{anew} for {layer}, where it is made",
     "left_out_there": "leave what is to learn out there",
     # an attribute that keeps a graph
     "kept_detached": "{anew} in the place of {keeper}: the next iteration starts from the value only.",

@@ -381,7 +381,7 @@ class Subjects:
             say("moving.in_group", position=position, group=group)
             for optimizer in self.optimizers
             for group, settings in enumerate(optimizer.param_groups)
-            for position, p in enumerate(settings["params"])
+            for position, p in enumerate(settings.get("params", ()))
             if p is t
         )
         name = self.title(t, next(places, "") or say("entry.this_tensor"))
@@ -486,7 +486,8 @@ def is_whole(value: Any) -> bool:
 
 def held_by(optimizers: Iterable[Any]) -> dict[int, Any]:
     """Return the parameters of optimizers, by identity."""
-    return {id(p): p for o in optimizers for g in o.param_groups for p in g["params"]}
+    groups = (group for optimizer in optimizers for group in optimizer.param_groups)
+    return {id(p): p for group in groups for p in group.get("params", ())}
 
 
 def of_kind(values: Iterable[Any], kinds: Any) -> list[Any]:

@@ -77,6 +77,7 @@ class Failure:
         detaching: tells, of a name in the code that raised, how its value is written without its
             graph; "" where that is not known.
         statements: the user's code that ran, if it is known.
+        find: tells, of a living tensor, its last state in ``graph``; None where that is not known.
     """
 
     def __init__(
@@ -93,9 +94,11 @@ class Failure:
         optimizers: Sequence[set[int]] = (),
         detaching: Callable[[str], str] = lambda name: "",
         statements: Statements | None = None,
+        find: Callable[[Any], Tensor | None] = lambda tensor: None,
     ) -> None:
         self.kind = kind
         self.statements = statements
+        self.find = find
         self.detaching = detaching
         self.starved = starved
         self.failed = failed

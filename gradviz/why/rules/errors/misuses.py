@@ -28,6 +28,8 @@ from gradviz.why.rules.errors import (
     misspelt,
     nothing_to_unscale,
     refused_loads,
+    refused_settings,
+    refused_shapes,
     refused_steps,
     refused_targets,
     refused_values,
@@ -565,6 +567,24 @@ MISUSES: tuple[Misuse, ...] = (
         "nothing_watched",
         refused_steps.stepped,
     ),
+    Misuse(
+        r"param 'initial_lr' is not specified",
+        MISUSED,
+        "begun_in_the_middle",
+        refused_settings.begun_in_the_middle,
+    ),
+    Misuse(
+        r"__init__\(\) got an unexpected keyword argument",
+        MISUSED,
+        "settings_of_another",
+        refused_settings.of_another_class,
+    ),
+    Misuse(
+        r"__init__\(\) got an unexpected keyword argument",
+        MISUSED,
+        "without_setting",
+        refused_settings.without_setting,
+    ),
     # modules
     Misuse(r"Error\(s\) in loading state_dict", MISUSED, "prefixed", refused_loads.prefixed),
     Misuse(
@@ -760,6 +780,18 @@ MISUSES: tuple[Misuse, ...] = (
         _without_out,
     ),
     # layers, losses, distributions
+    Misuse(
+        r"shape '\[.{1,60}\]' is invalid for input of size",
+        MISUSED,
+        "rows_of_other_size",
+        refused_shapes.rows_of_other_size,
+    ),
+    Misuse(
+        r"shape '\[.{1,60}\]' is invalid for input of size",
+        MISUSED,
+        "rows_of_other_count",
+        refused_shapes.rows_of_other_count,
+    ),
     Misuse(
         r"mat1 and mat2 shapes cannot be multiplied",
         MISUSED,

@@ -1,5 +1,5 @@
 """Backward was called on what is no tensor: a number, a list, the layer that computes losses, or
-nothing at all. Knows no torch's graph: there is none."""
+nothing at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import CutReason
+from gradviz.names.bindings import scope_of
 from gradviz.names.position import callee_of
+from gradviz.names.statements import function_around, loop_around
 from gradviz.why.code.behind import (
     NUMBERS,
     Stands,
@@ -86,6 +88,12 @@ class Told:
             return None
         items = self.value.items() if type(self.value) is dict else enumerate(self.value)
         losses = [key for key, value in items if _is_loss(value)]
+        total = self._total(losses)
+        if total is not None:
+            mend = f"{self.loss}[{total!r}].backward()"
+            return self.answer(
+                Cause.NOT_A_TENSOR, "total", at=self.behind[:1], mend=mend, **self.words
+            )
         if len(losses) == len(self.value) > 1 or (losses and type(self.value) is list):
             parts = f"{self.loss}.values()" if type(self.value) is dict else self.loss
             return self.answer(
@@ -101,6 +109,17 @@ class Told:
                 Cause.NOT_A_TENSOR, "among", at=self.behind[:1], mend=mend, **self.words
             )
         return self.answer(Cause.NOT_A_TENSOR, "many", at=self.behind[:1], **self.words)
+
+    def _total(self, losses: list[Any]) -> Any:
+        """Return the key of the one loss that all others are terms of; None where there is none."""
+        states = {key: self.failure.find(self.value[key]) for key in losses}
+        known = {key: state.id for key, state in states.items() if state is not None}
+        if len(known) < 2 or len(known) < len(losses):
+            return None
+        for key, state_id in known.items():
+            if {*known.values()} <= {state_id, *self.failure.facts.ancestors([state_id])}:
+                return key
+        return None
 
     def module(self) -> Explanation | None:
         """Tell of the layer that was to compute the loss."""
@@ -187,16 +206,27 @@ class Told:
 
     def number(self) -> Explanation:
         """Tell of a number to which no tensor was added: it is what it began as."""
+        return self._summed() or self._of_numbers()
+
+    def _summed(self) -> Explanation | None:
+        """Tell of a sum that is the number that it began as; None where it is no such sum."""
         sums = [s for s in self.behind if isinstance(s.node, ast.AugAssign)]
         begins = [s for s in self.behind if self._gives_its_value(s.node)]
-        if sums and begins and self.kind in ("int", "float"):
-            return self.answer(
-                Cause.NOT_A_TENSOR,
-                "empty_sum",
-                at=begins[:1] + self._returned() + sums[:1],
-                code=sums[0].source.code,
-                **self.words,
-            )
+        if not sums or not begins or self.kind not in ("int", "float"):
+            return None
+        returned = self._returned()
+        return self.answer(
+            Cause.NOT_A_TENSOR,
+            "summed_numbers" if returned else "empty_sum",
+            at=returned + begins[:1] + sums[:1],
+            code=sums[0].source.code,
+            returned=list(dict.fromkeys(stands.source.code for stands in returned)),
+            guarded=self._guarded(),
+            **self.words,
+        )
+
+    def _of_numbers(self) -> Explanation:
+        """Tell what Python numbers a number was made of, as far as that is known."""
         made = self._numbers_alone() if self.kind in ("int", "float") else []
         if not made:
             return self.answer(Cause.NOT_A_TENSOR, "other", at=self.behind[:1], **self.words)
@@ -222,7 +252,8 @@ class Told:
         return list({id(s.node): s for s in steps or made}.values())
 
     def _returned(self) -> list[Stands]:
-        """Return the only statement of the program that returns the number as it is written."""
+        """Return the statements that return the number as it is written, where one function of the
+        program has them all; the last one first, which has most before it."""
         code = self.line.statements
         found = [
             Stands(file, node)
@@ -230,7 +261,20 @@ class Told:
             for part in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
             if isinstance(part, ast.Constant) and part.value == self.value
         ]
-        return found if len(found) == 1 else []
+        return found[::-1] if len({id(scope_of(s.node)) for s in found}) == 1 else []
+
+    def _guarded(self) -> str:
+        """Return how backward is called for tensors alone: the rest of the iteration, or of the
+        function, is left out else."""
+        code = self.line.place.code if self.line.place is not None else None
+        code = code or f"{self.loss}.backward()"
+        test = f"torch.is_tensor({self.loss})"
+        leaving = "continue" if loop_around(self.line.statement) is not None else "return"
+        if leaving == "return" and not function_around(self.line.statement):
+            anew = Code(f"if {test}: {code}")
+            return say("raised.in_the_place_of", anew=anew, code=Code(code))
+        skip = Code(f"if not {test}: {leaving}")
+        return say("raised.right_above", anew=skip, code=Code(code))
 
     def _gives_its_value(self, statement: Any) -> bool:
         """Say whether a statement assigns the number, as it is written, that the loss is."""

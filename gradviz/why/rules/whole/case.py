@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from gradviz.graph.findings import Cause, Level, Symptom
-from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised
+from gradviz.graph.records import Called, CutReason, GradvizError, Graph, Hooked, Raised, Tensor
 from gradviz.graph.training import Did, line_of
 from gradviz.names.statements import Statements
 from gradviz.watch.identity import named_parameters, parameters
@@ -115,7 +115,20 @@ class Case(Losses):
             failed=None if error is None else FailedLine(error, statements),
             detaching=detaching(lambda: [] if error is None else frames_of(error)),
             statements=statements,
+            find=self._state_in(graph),
         )
+
+    def _state_in(self, graph: Graph) -> Callable[[Any], Tensor | None]:
+        """Return what tells, of a living tensor, its last state in a graph."""
+        recording = self.given_recording
+
+        def find(tensor: Any) -> Tensor | None:
+            known = None if recording is None else recording.find(tensor)
+            found = None if known is None else graph.tensor.get(known.id)
+            same = found is not None and known is not None and found.object_id == known.object_id
+            return found if same else None
+
+        return find
 
     def objects_of_optimizers(
         self, graph: Graph, error: BaseException | None = None
