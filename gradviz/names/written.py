@@ -28,7 +28,14 @@ from gradviz.names.bindings import (
     value_given,
 )
 from gradviz.names.frames import whole_code
-from gradviz.names.position import callee_of, cells, display_name, dotted, statement_at
+from gradviz.names.position import (
+    callee_of,
+    cells,
+    display_name,
+    dotted,
+    is_literal,
+    statement_at,
+)
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CELL = "cell ["
@@ -172,6 +179,47 @@ def _pair(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
         return node.args[0], node.args[1]
     return None
+
+
+def operand_written(code: str, nr: int, count: int) -> str:
+    """Return the name that is written as one of the tensors of a call; "" where no name is, or
+    where it cannot be told which is which.
+
+    Args:
+        code: of the call, or of a statement that is or binds it.
+        nr: of the tensor among those of the call.
+        count: how many tensors the call was given.
+
+    >>> operand_written("h = torch.cat([x, self.act], -1)", 1, 2)
+    'self.act'
+    >>> operand_written("x * f(y)", 1, 2), operand_written("f(x, y)", 0, 1)
+    ('', '')
+    """
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError:  # cut off
+        return ""
+    found = _operands_of(getattr(tree.body[0], "value", None)) if len(tree.body) == 1 else []
+    return dotted(found[nr]) or "" if len(found) == count else ""
+
+
+def _operands_of(node: Any) -> list[ast.expr]:
+    """Return what a call or an operator is given that may be tensors, lists taken apart."""
+    if isinstance(node, ast.BinOp):
+        return [*_parts_of(node.left), *_parts_of(node.right)]
+    if not isinstance(node, ast.Call):
+        return []
+    given = [part for argument in node.args for part in _parts_of(argument)]
+    given += [part for keyword in node.keywords for part in _parts_of(keyword.value)]
+    return given
+
+
+def _parts_of(node: ast.expr) -> list[ast.expr]:
+    """Return the expressions of which a list is written, or an expression itself; nothing of a
+    number."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [part for element in node.elts for part in _parts_of(element)]
+    return [] if is_literal(node) else [node]
 
 
 def seconds_before(source: Source) -> list[Second]:
@@ -325,17 +373,16 @@ def _as_it_stands(source: Source) -> Source:
 def _is_of(statement: Any, source: Source) -> bool:
     """Tell whether the code of a call stands in a statement, whatever the blanks and brackets."""
     text, code = (
-        re.sub(r"\W", "", text)
-        for text in (ast.unparse(statement), _as_unparsed(source.code or ""))
+        re.sub(r"\W", "", text) for text in (ast.unparse(statement), as_unparsed(source.code or ""))
     )
     return bool(code) and code in text
 
 
-def _as_unparsed(code: str) -> str:
+def as_unparsed(code: str) -> str:
     """Return code with its numbers and quotes as ``ast.unparse`` writes them; as it is, where it is
     cut off.
 
-    >>> _as_unparsed("clamp(x, 1e-8)"), _as_unparsed("clamp(x, 1e…")
+    >>> as_unparsed("clamp(x, 1e-8)"), as_unparsed("clamp(x, 1e…")
     ('clamp(x, 1e-08)', 'clamp(x, 1e…')
     """
     try:

@@ -30,6 +30,7 @@ else:
 TABLE = tomllib.loads((Path(__file__).parent / "raises.toml").read_text(encoding="utf-8"))
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 LINE = re.compile(r"\bline\s+(\d+)\b")
+DETACHED = re.compile(r"([\w.]+)\.detach\(\) in (?!that line|this line|the place)(.{1,90})")
 each = pytest.mark.parametrize("name", TABLE)
 
 
@@ -101,6 +102,8 @@ def test_why_names_the_cause_the_line_and_the_fix(name: str) -> None:
     assert lines
     assert lines & {int(n) for n in LINE.findall(str(told))}, told
     assert TABLE[name]["says"] in on_one_line(told)
+    for word, code in DETACHED.findall(on_one_line(told)):
+        assert word in code, told  # that line knows what is to be detached by this name
 
 
 @each

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradviz.why.code.reading import value_of
+
 # what numpy computes of a list of arrays, as a method of the stacked tensors
 _REDUCING = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
 _REDUCING |= {"amax": "amax", "amin": "amin", "std": "std", "var": "var"}
@@ -80,9 +82,24 @@ def _holds_tensors(given: Any, value: Callable[[ast.AST], Any]) -> bool:
     """Say whether an expression is a list of nothing but tensors, or of what is computed."""
     if isinstance(given, (ast.List, ast.Tuple)):
         return bool(given.elts) and all(_may_be_tensor(part, value) for part in given.elts)
+    if isinstance(given, ast.ListComp):
+        return _gives_tensors(given, value)
     held = value(given)
     is_list = type(held) in (list, tuple) and bool(held)
     return is_list and all(issubclass(type(part), torch.Tensor) for part in held)
+
+
+def _gives_tensors(given: ast.ListComp, value: Callable[[ast.AST], Any]) -> bool:
+    """Say whether a comprehension gives nothing but tensors, or what is computed: ``x * y``, or of
+    each item of a list the same part."""
+    one = given.generators[0]
+    if len(given.generators) > 1 or not isinstance(one.target, ast.Name):
+        return _may_be_tensor(given.elt, value)
+    items, name = value(one.iter), one.target.id
+    known = items if type(items) in (list, tuple) else ()
+    parts = [value_of(given.elt, {name: item}) for item in known]
+    is_read = bool(parts) and all(issubclass(type(part), torch.Tensor) for part in parts)
+    return is_read or _may_be_tensor(given.elt, value)
 
 
 def _may_be_tensor(given: Any, value: Callable[[ast.AST], Any]) -> bool:

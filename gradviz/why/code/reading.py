@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -204,6 +205,21 @@ def are_values(value: Any) -> bool:
     kinds = [type(t) for t in value]
     plain = (issubclass(k, torch.Tensor) and not issubclass(k, torch.nn.Parameter) for k in kinds)
     return all(plain)
+
+
+def holds_tracked(value: Any) -> bool:
+    """Say whether it is a tensor that requires grad, or a list, tuple, set or dict with one.
+
+    Example:
+        >>> w = torch.ones(1, requires_grad=True)
+        >>> holds_tracked([{"loss": w}]), holds_tracked([w.item()]), holds_tracked([])
+        (True, False, False)
+    """
+    if issubclass(type(value), torch.Tensor):
+        return bool(value.requires_grad)
+    if type(value) is dict:
+        return any(map(holds_tracked, value.values()))
+    return type(value) in (list, tuple, set, deque) and any(map(holds_tracked, value))
 
 
 def _is_asked_about(value: Any) -> bool:

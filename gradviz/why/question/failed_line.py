@@ -7,13 +7,16 @@ import ast
 import inspect
 from collections.abc import Iterator
 from functools import cached_property
+from types import CodeType
 from typing import Any
 
 import torch
 
+from gradviz.graph.records import Frame as Statement
 from gradviz.graph.records import Source
 from gradviz.names.bindings import binder_before, parameters_of, scope_of
 from gradviz.names.compiled import file_of
+from gradviz.names.position import display_name
 from gradviz.names.statements import (
     Statements,
     code_of_function,
@@ -35,6 +38,15 @@ _GIVING_NONE: dict[str, tuple[type, ...]] = {
     "update": (dict, set),
     "add": (set,),
 }
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _scopes(code: CodeType) -> set[int]:
+    """Return the first lines of a function and of the comprehensions in it, which are functions of
+    their own before Python 3.12."""
+    parts = (part for part in code.co_consts if isinstance(part, CodeType))
+    comprehensions = (part for part in parts if part.co_name in _COMPREHENSIONS)
+    return {code.co_firstlineno, *(part.co_firstlineno for part in comprehensions)}
 
 
 class FailedLine:
@@ -85,6 +97,15 @@ class FailedLine:
     def value(self, expression: ast.AST) -> Any:
         """Return what an expression of the line stands for, or ``UNREAD``."""
         return value_of(expression, self.frames[-1].names) if self.frames else UNREAD
+
+    def value_at(self, statement: Statement, expression: ast.AST) -> Any:
+        """Return what an expression stands for in the function of a statement that it runs under;
+        ``UNREAD`` where that function has ended."""
+        for frame in reversed(self.frames):
+            is_same_file = display_name(frame.code.co_filename) == statement.file
+            if is_same_file and statement.scope in _scopes(frame.code):
+                return value_of(expression, frame.names)
+        return UNREAD
 
     def source(self, node: Any) -> Source:
         """Return where a statement of the function stands that raised."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.facts import Facts, Site, site_of
+from gradviz.graph.facts import Facts, Site, code_of, site_of
 from gradviz.graph.findings import Cause, Finding, Sure, Symptom
 from gradviz.graph.records import (
     Backward,
@@ -25,6 +25,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, names_in, place_at, variables_of
+from gradviz.names.written import operand_written
 from gradviz.why.evidence.messages import (
     cause_of,
     number,
@@ -202,6 +203,22 @@ class Failure:
     def in_code(self, tensor: Tensor | None) -> str:
         """Return what stands for a tensor in code that is to be written: its variable."""
         return (tensor.code_name if tensor is not None else "") or self.name(tensor)
+
+    def word_in(self, place: Call, tensor: Tensor) -> str:
+        """Return what a statement calls a tensor that it reads: in a helper that is another name
+        than where the tensor was made."""
+        names = {tensor.name, tensor.code_name} & names_in(code_of(place))[1]
+        if names:
+            return tensor.code_name if tensor.code_name in names else names.pop() or ""
+        given = [self.graph.tensor[i].object_id for i in place.inputs]
+        nr = given.index(tensor.object_id) if tensor.object_id in given else None
+        word = "" if nr is None else operand_written(code_of(place), nr, len(given))
+        return word or self.in_code(tensor)
+
+    def detached_in(self, place: Call, tensors: Iterable[Tensor]) -> list[str]:
+        """Return tensors without their history, as code for a statement that reads them."""
+        words = dict.fromkeys(self.word_in(place, tensor) for tensor in tensors)
+        return [f"{word}.detach()" for word in words]
 
     def all_in_code(self, tensors: Iterable[Tensor]) -> list[str]:
         """Return what stands for tensors in code, each once."""

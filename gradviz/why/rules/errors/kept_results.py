@@ -30,8 +30,10 @@ from gradviz.names.frames import (
     variables_of,
 )
 from gradviz.names.position import callee_of
+from gradviz.names.written import as_unparsed
 from gradviz.why.code.comparisons import bracketed
 from gradviz.why.code.numpy_calls import numpy_call
+from gradviz.why.code.reading import UNREAD, holds_tracked
 from gradviz.why.rules.errors.about_an_input import blamed
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.shown.explanation import Explanation
@@ -94,7 +96,7 @@ def kept_by(failure: Failure) -> Explanation | None:
         tensors=[tensor],
         code=failure.code(place),
         attribute=attribute,
-        anew=Code(_kept_anew(failure, code, value_kept(frame, code), is_single(tensor))),
+        anew=Code(_kept_anew(failure, code, _kept_there(frame, maker, code), is_single(tensor))),
         value=value_kept(frame, code),
         mends=_mends_of_copy(failure, frame, code) if copies else [],
     )
@@ -175,6 +177,14 @@ def _kept_anew(failure: Failure, code: str, value: str, is_single: bool) -> str:
     return ast.unparse(call)
 
 
+def _kept_there(frame: Frame, maker: Call, code: str) -> str:
+    """Return what a statement keeps of what a call made: its name, else the call as it is written
+    in the statement."""
+    made = maker.source.code if maker.source is not None else None
+    has_no_name = value_kept(frame, code) == "…"
+    return as_unparsed(made) if has_no_name and made else value_kept(frame, code)
+
+
 def _words_of_results(failure: Failure, call: ast.Call, value: str) -> set[str]:
     """Return the words in the arguments of a call that stand for a result, one of them known."""
     tracked = {t.code_name for t in failure.graph.tensors if t.requires_grad and not t.is_leaf}
@@ -206,12 +216,24 @@ def keeper_of(failure: Failure, maker: Call) -> tuple[Frame, int, str] | None:
     """Return the statement that keeps what a call made in what the call that raised was given:
     in a list that is named there; else, as no copy is made of a list's parts, in an
     attribute."""
-    in_lists = [k for k in keepers(maker) if list_of(k[2])]
-    on_objects = [k for k in keepers(maker) if attribute_of(k[2])]
+    kept = [k for k in keepers(maker) if _may_hold(failure, k)]
+    in_lists = [k for k in kept if list_of(k[2])]
+    on_objects = [k for k in kept if attribute_of(k[2])]
     named = [k for k in in_lists if list_filled(k[2]) in names_read(failure)]
     if failure.cause is not Cause.DEEPCOPY_NON_LEAF and in_lists and on_objects:
         return named[0] if named else None
     return next(iter(named or on_objects or in_lists), None)
+
+
+def _may_hold(failure: Failure, keeper: tuple[Frame, int, str]) -> bool:
+    """Say whether what a statement fills holds a result with its graph. It does not where that
+    statement was not reached yet: then nothing was kept."""
+    frame, _, code = keeper
+    place = list_filled(code) or attribute_of(code)
+    if failure.failed is None or not place:
+        return True
+    held = failure.failed.value_at(frame, ast.parse(place, mode="eval").body)
+    return held is UNREAD or holds_tracked(held)
 
 
 def names_read(failure: Failure) -> set[str]:

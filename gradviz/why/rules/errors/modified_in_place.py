@@ -15,6 +15,8 @@ from gradviz.graph.records import (
     Node,
     Tensor,
 )
+from gradviz.graph.training import line_of
+from gradviz.names.bindings import binder_before, scope_of, value_before
 from gradviz.names.frames import (
     Scope,
     call_alone,
@@ -25,6 +27,7 @@ from gradviz.names.frames import (
     place_of_keeper,
     variables_of,
 )
+from gradviz.names.position import dotted
 from gradviz.why.code.in_place import is_called_below, loop_over
 from gradviz.why.evidence.messages import (
     Versions,
@@ -32,7 +35,7 @@ from gradviz.why.evidence.messages import (
 )
 from gradviz.why.rules.errors.carried_over import bounds_in_loop, carried, detached, where_set
 from gradviz.why.rules.errors.detaching import each_of
-from gradviz.why.rules.errors.failure import LINE, NAME, Failure
+from gradviz.why.rules.errors.failure import LINE, NAME, Failure, call_at
 from gradviz.why.rules.errors.let_over_a_step import let_over_a_step
 from gradviz.why.rules.errors.second_backward import (
     leaves_from,
@@ -237,6 +240,7 @@ def _computed_again(failure: Failure, update: Update) -> str:
     lines = lines_with_weights(failure, update.step, update.node)
     if not lines:
         return say("raised.loss_anew", step=_place_of_step(failure, update.step))
+    lines += [call for call in _renamings(failure, lines) if call not in lines]
     again = [failure.words.at(line, failure.code(line, LINE)) for line in lines]
     return say("raised.lines_again", lines=again, second=failure.code(failure.call))
 
@@ -465,7 +469,7 @@ def freed_besides(failure: Failure) -> dict[str, Any]:
     if reader is None or first is None:
         return {}
     return {
-        "detached": [f"{name}.detach()" for name in failure.all_in_code(shared)],
+        "detached": failure.detached_in(reader, shared),
         "shared": failure.names(shared),
         "freed_in": failure.code(reader, LINE),
         "first": failure.code(first),
@@ -536,7 +540,27 @@ def lines_with_weights(
     leading = [
         t.id for t in failure.graph.tensors if t.id in behind and _leads_to(failure, t, stale)
     ]
-    return [*_lines_making(failure, variables_of(frames(last)[depth]), leading, step).values()]
+    scope = variables_of(frames(last)[depth])
+    lines = [*_lines_making(failure, scope, leading, step).values()]
+    below = line_of(_place_in(scope, step) or step) or ("", 0)
+    above = (c for c in _renamings(failure, lines) if (line_of(c) or below) < below)
+    return [*lines, *above]
+
+
+def _renamings(failure: Failure, lines: list[Call]) -> list[Call]:
+    """Return the statements by which what some lines compute got the name that the backward is
+    called on: ``loss = total``. Computed anew, it needs that name again."""
+    name = None if failure.failed is None else failure.failed.owner_of("backward")
+    bound = {word for line in lines for word in names_in(code_of(line))[0]}
+    found = list[Call]()
+    while failure.failed is not None and name is not None and dotted(name) not in bound:
+        binder, value = binder_before(name), value_before(name)
+        is_beside = binder is not None and scope_of(binder) is scope_of(name)
+        if not is_beside or value is None or dotted(value) is None:
+            return []
+        found.insert(0, call_at(failure.failed.source(binder)))
+        name = value
+    return found
 
 
 def _depth_of_difference(failure: Failure, step: Call) -> int:

@@ -7,6 +7,7 @@ import ast
 
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
+from gradviz.graph.records import Tensor
 from gradviz.names.bindings import scope_of
 from gradviz.names.frames import names_in
 from gradviz.names.position import callee_of, statement_of
@@ -14,6 +15,7 @@ from gradviz.why.code.in_place import reads_below
 from gradviz.why.code.rewritten import reduced_whole
 from gradviz.why.rules.errors.about_an_input import blamed, fields
 from gradviz.why.rules.errors.failure import Failure
+from gradviz.why.rules.errors.second_backward import objects
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
@@ -71,11 +73,21 @@ def of_many_numbers(failure: Failure) -> Explanation | None:
         also_at=[maker],
         tensors=[tensor],
         maker=failure.written(maker),
-        function=Code("mean" if failure.optimizers or failure.graph.modules else "sum"),
+        function=Code(_function_for_one(failure, tensor)),
         backward=Code(backward),
         mends=_mends_of_grad(failure, name, backward),
         **fields(failure, tensor, None),
     )
+
+
+def _function_for_one(failure: Failure, tensor: Tensor) -> str:
+    """Return the function that makes one number of many: what is trained takes their mean; for the
+    gradient of an input, as for forces, the sum leaves each its own derivative."""
+    leaves = objects(failure.facts.leaves_reached(tensor.id))
+    is_stepped = any(leaves & held for held in failure.optimizers)
+    is_for_inputs = not is_stepped and not leaves <= failure.facts.of_modules
+    is_trained = failure.optimizers or failure.graph.modules
+    return "mean" if is_trained and not is_for_inputs else "sum"
 
 
 def _backward_of(failure: Failure, name: str) -> str:

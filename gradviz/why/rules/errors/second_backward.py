@@ -547,7 +547,6 @@ class TwoBackwards:
             "first": failure.written(self.first),
             "second": failure.written(failure.call),
             "shared": failure.names(self.shared),
-            "detached": [f"{name}.detach()" for name in failure.all_in_code(self.shared)],
             "sum": sum_of_losses(failure, self.first),
         }
 
@@ -562,6 +561,7 @@ class TwoBackwards:
             tensors=self.shared,
             nodes=[self.node],
             code=self.failure.code(place, LINE),
+            detached=self.failure.detached_in(place, self.shared),
             **fields,
         )
 
@@ -691,8 +691,8 @@ def let_in(failure: Failure) -> Explanation | None:
         nodes=[two.node],
         **{
             **two.words,
-            "values": [door.called(failure) for door in doors],
-            "edits": [door.edit(failure) for door in doors],
+            "values": list(dict.fromkeys(door.called(failure) for door in doors)),
+            "edits": list(dict.fromkeys(door.edit(failure) for door in doors)),
             "leaves": _leaves_behind_doors(failure, doors),
             "others": two.leaves(two.trained),
         },
@@ -722,7 +722,7 @@ class Door(NamedTuple):
 
     def called(self, failure: Failure) -> str:
         """Return what is handed over, as code."""
-        return Code(self.word or failure.in_code(self.tensor))
+        return Code(self.word or failure.word_in(self.place, self.tensor))
 
     def edit(self, failure: Failure) -> str:
         """Say how it is handed over without its history."""
