@@ -1225,6 +1225,11 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     # no path leads to it
     **dict.fromkeys(((cause, "severed") for cause in CUTS), SEVERED),
     **dict.fromkeys(((cause, "cut_behind") for cause in CUTS), CUT_BEHIND),
+    (Cause.CUT, "read_in_function"): Answer(
+        verdict="{symptom}: forward of {function} computes with {value}, and apply() was not given it: {loss} sends it no gradient.",
+        why="The node of a custom Function has an edge for each tensor among the arguments of apply() alone: not for what forward takes from an attribute, a closure, a list or a dict.",
+        mend="hand {value} to {function}.apply() as an argument of its own, take it in forward, and return its gradient from backward in that place.",
+    ),
     (Cause.CUT, "aliased"): Answer(
         verdict="{symptom}: its value was written into {other} by {alias}, which has no history with it.",
         why="{alias} shares the memory of {other}, not its gradients: {loss} read {other}, and no gradient comes back through that write.",
@@ -1436,6 +1441,16 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         verdict="{symptom}: {loss} is made of a derivative that the backward of {node} computed, and that does not depend on {it}.",
         why="what forward kept on ctx by other means than save_for_backward() is a constant in backward. If the true derivative is constant too, nothing is wrong.",
         mend="in forward, save_for_backward() the inputs and outputs that backward computes with; return what lies between as outputs too.",
+    ),
+    (Cause.REBUILT_FROM_VALUE, "read_as_number"): Answer(
+        verdict="{symptom}: only its value was read, as a plain number.",
+        why="{code} takes the number, and {user} computes with that: no gradient comes back through it, and no later value of {it} is seen there.",
+        mend="compute with the tensor itself, where the loss is made: no float(), item(), numpy() or torch.tensor() of it.",
+    ),
+    (Cause.REBUILT_FROM_VALUE, "in_own_backward"): Answer(
+        verdict="{symptom}: {loss} is made of a derivative whose numbers the backward of {node} computed outside of torch.",
+        why="{code} leaves torch: what backward makes of that is a constant, and create_graph=True finds no way through it.",
+        mend="compute it in backward with torch functions of the saved tensors, or with another custom Function whose backward gives the second derivative.",
     ),
     (Cause.HEALTHY, "alternative"): Answer(
         verdict="{health}{symptom}: no call used it in this run; others in its place were used, by one iteration and not by the next.",

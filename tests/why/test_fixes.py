@@ -5889,6 +5889,90 @@ slope.sum().backward()
     ),
 )
 fix(
+    "rebuilt_from_value/in_own_backward",
+    "w",
+    "w.grad is not None",
+    """
+class Sine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return torch.sin(x * w)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        slope = torch.tensor(np.cos((x * w).detach().numpy()))
+        return grad * slope * w.detach(), (grad * slope * x.detach()).sum()
+
+x, w = torch.linspace(0, 1, 5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+slope, = torch.autograd.grad(Sine.apply(x, w).sum(), x, create_graph=True)
+(slope - x).pow(2).sum().backward()
+""",
+    (
+        "compute it in backward with torch functions of the saved tensors",
+        "torch.tensor(np.cos((x * w).detach().numpy()))",
+        "torch.cos(x * w)",
+        "w.detach()",
+        "w",
+        "x.detach()",
+        "x",
+    ),
+)
+fix(
+    "cut/read_in_function",
+    "gain",
+    "gain.grad is not None",
+    """
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, settings):
+        ctx.gain = settings["gain"]
+        return x * ctx.gain
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.gain, None
+
+gain, x = torch.tensor(2.0, requires_grad=True), torch.ones(3, requires_grad=True)
+Times.apply(x, {"gain": gain}).sum().backward()
+""",
+    (
+        "to Times.apply() as an argument of its own",
+        'settings["gain"]',
+        "settings; ctx.x = x",
+        "grad * ctx.gain, None",
+        "grad * ctx.gain, (grad * ctx.x).sum()",
+        '{"gain": gain}',
+        "gain",
+    ),
+)
+fix(
+    "rebuilt_from_value/read_as_number",
+    "layer.rate",
+    "layer.rate.grad is not None",
+    """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.rate = nn.Parameter(torch.tensor(0.5))
+        rate = float(self.rate)
+        self.bound = torch.tensor([rate])
+
+    def forward(self, x):
+        return self.linear(x) * torch.full((3,), self.bound.item())
+
+layer = Layer()
+layer(torch.ones(2, 3)).sum().backward()
+""",
+    (
+        "compute with the tensor itself",
+        "torch.full((3,), self.bound.item())",
+        "self.rate",
+    ),
+)
+fix(
     "first_order/in_loss",
     "w, loss",
     "w.grad.allclose(torch.tensor([0.4, -0.2]))",

@@ -60,6 +60,7 @@ from gradviz.why.rules.gradients import (
     no_backward_yet,
     not_in_loss,
     part_of_another,
+    read_in_function,
     rebound_or_non_leaf,
     rebuilt_from_value,
 )
@@ -318,8 +319,10 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, rebuilt_from_value.left_torch, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.only_copied, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, cut.mixed, Gradients.should_be_filled),
+    Rule(GRADIENT, MISSING, read_in_function.read_in_function, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.not_whole, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, not_in_loss.twin_used, Gradients.should_be_filled),
+    Rule(GRADIENT, MISSING, rebuilt_from_value.read_as_number, kept_off.untrained_by_others),
     Rule(GRADIENT, MISSING, not_in_loss.never_read, kept_off.untrained_by_others),
     Rule(GRADIENT, MISSING, cut.made_a_leaf, Gradients.should_be_filled),
     Rule(GRADIENT, MISSING, kept_off.of_another_loss, kept_off.trained_by_another),

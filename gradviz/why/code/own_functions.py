@@ -4,14 +4,18 @@ torch."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from executing import Source as File
 
 from gradviz.graph.records import Source
-from gradviz.names.position import callee_of
+from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import Statements, source_of
 
+# what takes numbers out of torch, and what takes a tensor out of its history, too
+NUMBERS_OUT = frozenset(("numpy", "item", "tolist"))
+LETTING_GO = NUMBERS_OUT | {"detach", "data"}
 # what a forward makes steps with: their derivative is 0
 _STEPS = ("round", "floor", "ceil", "sign")
 
@@ -75,6 +79,12 @@ class Written(NamedTuple):
         )
         nodes = sorted(found, key=lambda n: n.lineno)
         return [self.at(node) for node in dict.fromkeys([*nodes[-1:], *nodes[:1]])]
+
+    def reading(self, attributes: Set[str]) -> list[Source]:
+        """Return the statements that read an attribute of one of these names, in order."""
+        every = (node for node in ast.walk(self.node) if isinstance(node, ast.Attribute))
+        found = {statement_or_head(node) for node in every if node.attr in attributes} - {None}
+        return [self.at(node) for node in sorted(found, key=lambda n: n.lineno)]
 
     @property
     def nones(self) -> list[Source]:

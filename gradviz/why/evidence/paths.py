@@ -381,8 +381,12 @@ class Paths:
     def reader_of(self, gone: Call) -> Call | None:
         """Return a call on the way to the loss whose code uses the number that ``gone`` gave: in
         it, or by its name."""
-        users = NumbersOut.of(self.facts).users(gone)
+        users = self.users_of_number(gone)
         return next((c for c in users if not self.flow.behind.isdisjoint(c.outputs)), None)
+
+    def users_of_number(self, gone: Call) -> list[Call]:
+        """Return the calls whose code uses the number that ``gone`` gave."""
+        return NumbersOut.of(self.facts).users(gone)
 
 
 def taken_away(before: str, after: str | None) -> bool:

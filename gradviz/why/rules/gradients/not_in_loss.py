@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from gradviz.graph import preview
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
-from gradviz.graph.records import Call, CutReason, Tensor
+from gradviz.graph.records import Call, CutReason, Node, Source, Tensor
 from gradviz.graph.training import Did, Moment, line_of
 from gradviz.names.frames import names_bound
+from gradviz.why.code.own_functions import LETTING_GO, NUMBERS_OUT, backward_of
+from gradviz.why.evidence.messages import asks_for_graph
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.rules.errors.failure import call_at
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
-from gradviz.words.speech import say
+from gradviz.words.speech import Code, say
 
 # what reads numbers, and computes nothing with them
 _LOOKS = {"item", "__float__", "tolist", "numpy", "__format__", "__repr__"}
@@ -235,27 +237,62 @@ def _is_read_outside(gradients: Gradients, module_call: int) -> bool:
 def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell that it goes into what autograd.grad derived with a graph, and that the derivative, of
     which the loss is made, does not depend on it: a last bias is a summand. What the backward of a
-    custom Function computes is a derivative only as far as that says so."""
+    custom Function computes is a derivative only as far as that says so: none of what left torch
+    in there."""
     graph, above = gradients.graph, gradients.above(asked)
     behind = set(gradients.flow.behind)
+    custom = gradients.custom_above(asked)
     for run in reversed([b for b in graph.backwards if b.kind == "grad"]):
         derived = graph.call[run.call_id]
         made = [graph.tensor[i] for i in derived.outputs if i in behind]
-        if not any(t.requires_grad and not t.is_leaf for t in made):
+        has_graph = any(t.requires_grad and not t.is_leaf for t in made)
+        if not has_graph and not (made and custom and asks_for_graph(derived)):
             continue
         behind |= gradients.facts.ancestors(derived.inputs)  # one derivative is made of another
-        if above.isdisjoint(run.roots):
-            continue
-        custom = gradients.custom_above(asked)
-        return gradients.answer(
-            asked,
-            Cause.FIRST_ORDER if custom else Cause.HEALTHY,
-            "of_custom" if custom else "drops_out",
-            calls=[derived],
-            checked=CHECKED_IN_LOSS,
-            node=custom[0].name.removesuffix("Backward") if custom else "",
-        )
+        if not above.isdisjoint(run.roots):
+            return _dropped(gradients, asked, custom, derived, has_graph)
     return None
+
+
+def _dropped(
+    gradients: Gradients, asked: Asked, custom: list[Node], derived: Call, has_graph: bool
+) -> Explanation:
+    """Tell of one derivative that does not depend on it."""
+    # a detached part may have no derivative there: only where nothing has one is it what cuts
+    leaving = NUMBERS_OUT if has_graph else LETTING_GO
+    left = [at for node in custom for at in _left_in_backward(gradients, node, leaving)]
+    if left:
+        return _of_values(gradients, asked, custom[0], derived, left[0])
+    return gradients.answer(
+        asked,
+        Cause.FIRST_ORDER if custom else Cause.HEALTHY,
+        "of_custom" if custom else "drops_out",
+        calls=[derived],
+        checked=CHECKED_IN_LOSS,
+        node=custom[0].name.removesuffix("Backward") if custom else "",
+    )
+
+
+def _left_in_backward(gradients: Gradients, node: Node, leaving: Set[str]) -> list[Source]:
+    """Return where the backward of a custom Function, as it is written, takes what it computes with
+    out of torch, or out of its history."""
+    written = backward_of(gradients.statements, node.name.removesuffix("Backward"))
+    return [] if written is None else written.reading(leaving)
+
+
+def _of_values(
+    gradients: Gradients, asked: Asked, node: Node, derived: Call, left: Source
+) -> Explanation:
+    """Tell that a loss is made of a derivative whose numbers a custom Function's backward computed
+    outside of torch."""
+    return gradients.answer(
+        asked,
+        Cause.REBUILT_FROM_VALUE,
+        "in_own_backward",
+        calls=[call_at(left), derived],
+        node=node.name.removesuffix("Backward"),
+        code=Code(left.code or ""),
+    )
 
 
 def leads_elsewhere(gradients: Gradients, asked: Asked) -> Explanation:

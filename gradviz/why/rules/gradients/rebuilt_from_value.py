@@ -70,6 +70,28 @@ def left_torch(gradients: Gradients, asked: Asked) -> Explanation | None:
     )
 
 
+def read_as_number(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that nothing computed with it, but with a number that was read of it: a setting of a
+    layer, taken once."""
+    if gradients.readers(asked):
+        return None
+    cuts = [c for c in gradients.flow.cuts_after(asked.tensor_id) if c.output_id is None]
+    gone = [gradients.graph.call[c.call_id] for c in cuts if c.reason is CutReason.COPIED_OUT]
+    before = [call for call in gone if call.id < gradients.flow.made_by]
+    users = [(call, user) for call in before for user in gradients.users_of_number(call)]
+    if not users:
+        return None
+    call, user = users[-1]
+    return gradients.answer(
+        asked,
+        Cause.REBUILT_FROM_VALUE,
+        "read_as_number",
+        calls=[call, user],
+        code=gradients.words.code(call),
+        user=gradients.words.code(user),
+    )
+
+
 def _is_read_aside(gradients: Gradients, asked: Asked, cuts: list[Cut]) -> bool:
     """Say whether these cuts are beside the way to the loss: of what is only printed, or noted
     while something else of it goes on."""

@@ -31,7 +31,8 @@ def replaced(case: Case, found: Explanation) -> Explanation | None:
     optimizers = [*case.optimizers, *case.known_optimizers]
     live = {id(p): p for m in modules for p in parameters(m)}
     held = held_by(optimizers)
-    asked = live if case.optimizers and not case.modules else case.targets()
+    asked = {*case.targets(), *case.never_written}
+    asked = {*live} if case.optimizers and not case.modules else asked
     new = [p for i, p in live.items() if i in asked and i not in held and learns(p)]
     for optimizer in optimizers if new else ():
         own = held_by([optimizer])
