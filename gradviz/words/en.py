@@ -2380,6 +2380,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="{node} gave up what it had saved in that iteration's {first}. Each iteration adds to {list} ({place}), and nothing empties it.",
         mend="{mends:sentences}",
     ),
+    (Cause.SECOND_BACKWARD, "carried_in_memory"): Answer(
+        verdict="{list} still holds what an earlier iteration put there, with its graph, and that iteration's backward freed it.",
+        why="{node} gave up what it had saved in that iteration's {first}. Each iteration adds to {list} ({place}), and this one took the old ones from it, too.",
+        mend="{mends:sentences}",
+    ),
     (Cause.SECOND_BACKWARD, "carried_in_steps"): Answer(
         verdict="{names:few} {names:carries|carry} an earlier iteration's graph into this backward, and it was freed there.",
         why="{node} gave up what it had saved in that iteration's {first}. {owner} computes in several steps before each backward, so a detach in there would cut between these steps too.",
@@ -2917,6 +2922,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         why="a class is the place of its score, and the first has the place 0; the lowest of these is 1 or more.",
         mend="{shifted} in the place of {target} in {code}, if the classes are counted from 1.",
     ),
+    (Cause.MISUSED, "classes_below_zero"): Answer(
+        verdict="{target:begin} has classes below 0 (from {lowest} to {highest}), and a class is the place of its score.",
+        why="the first of the {classes} classes of {scores} has the place 0.",
+        mend="{shifted} in the place of {target} in {code}; if {lowest} marks what has no class: ignore_index={lowest} for the loss instead.",
+    ),
     (Cause.MISUSED, "too_many_classes"): Answer(
         verdict="{target:begin} goes up to {highest}, and {scores} has {classes} classes, which are counted from 0.",
         why="a class is the place of its score.",
@@ -2990,6 +3000,11 @@ RAISED: dict[tuple[Cause, str], Answer] = {
         verdict="{first:begin} has the shape {shape} and {second} has {other}: they do not fit element by element.",
         why="dimensions are put side by side from the last one; dimension {dimension} has {one} against {two}, and only a 1 fits any size.",
         mend="give both the same size there, in the lines that make them.",
+    ),
+    (Cause.MISUSED, "laid_out_otherwise"): Answer(
+        verdict="{first:begin} has the shape {shape} and {second} has {other}: as many numbers for each sample, laid out otherwise.",
+        why="dimensions are put side by side from the last one; dimension {dimension} has {one} against {two}.",
+        mend="{anew} in the place of {given} in {code}.",
     ),
     (Cause.MISUSED, "scores_for_probabilities"): Answer(
         verdict="{loss} takes probabilities, and {scores} has values below 0 or above 1.",
@@ -3232,6 +3247,7 @@ IN_RAISED = {
     # a list that nothing empties
     "list_cleared": "{clears:list} right after {second}: each iteration begins with an empty list.",
     "list_cleared_elsewhere": "{clears:list} after each backward: each iteration begins with an empty list.",
+    "list_of_inputs": "To learn from old ones again: keep in {list} what they were computed from, and compute them anew in each iteration.",
     "list_detached": "If the old ones are to stay, as numbers: {kept} there instead.",
     # what takes the place of a parameter
     "layer_of_tensors": "a layer of your own in the place of {owner}, with register_buffer for what are Parameters there (as in {kinds:list}): a buffer takes a computed tensor.",

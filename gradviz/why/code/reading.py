@@ -62,7 +62,7 @@ def _attribute(owner: Any, name: str) -> Any:
     """Return a variable of an object, or what a module keeps under a name."""
     if owner is UNREAD or issubclass(type(owner), torch.Tensor):
         return UNREAD
-    own = _variables(owner)
+    own = own_variables(owner)
     if name in own:
         return own[name]
     if issubclass(type(owner), torch.nn.Module):
@@ -73,7 +73,7 @@ def _attribute(owner: Any, name: str) -> Any:
     return found if issubclass(type(found), torch.Tensor) else UNREAD
 
 
-def _variables(owner: Any) -> dict[str, Any]:
+def own_variables(owner: Any) -> dict[str, Any]:
     """Return the variables of an object or of a module of Python's; none where these cannot be
     read without running code."""
     try:
@@ -91,7 +91,7 @@ def _item(owner: Any, key: Any) -> Any:
     if kind in (list, tuple) and type(key) is int:
         return owner[key] if -len(owner) <= key < len(owner) else UNREAD
     if kind in (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict):
-        modules = dict(_variables(owner)["_modules"])
+        modules = dict(own_variables(owner)["_modules"])
         if type(key) is str:
             return modules.get(key, UNREAD)
         return _item([*modules.values()], key)
@@ -258,6 +258,6 @@ def _parts(owner: Any) -> Iterator[tuple[str, Any]]:
     elif type(owner) in (list, tuple):
         yield from ((f"[{i}]", value) for i, value in enumerate(owner[:WIDTH]))
     else:
-        own = list(_variables(owner).items())[:WIDTH]
+        own = list(own_variables(owner).items())[:WIDTH]
         names = ((key, value) for key, value in own if type(key) is str and not key.startswith("_"))
         yield from ((f".{key}", value) for key, value in names)

@@ -40,8 +40,8 @@ def kept_in_a_list(failure: Failure) -> Explanation | None:
         for one in every
         if (place := _place_of_filling(failure, one.maker)) is not None
     ]
-    is_filled = any(_is_filled_since(failure, one, first) for one, _ in kept)
-    if not kept or not (is_filled or _is_nothing_else(failure, [one for one, _ in kept])):
+    is_filled = any(is_filled_since(failure, one, first) for one, _ in kept)
+    if not kept or not (is_filled or is_nothing_else(failure, [one for one, _ in kept])):
         return None
     place = kept[0][1]
     filled = list_filled(code_of(place))
@@ -109,7 +109,7 @@ def _node_of(failure: Failure, frame: Frame) -> Any:
     return None if found is None else found[1]
 
 
-def _is_nothing_else(failure: Failure, kept: list[Carried]) -> bool:
+def is_nothing_else(failure: Failure, kept: list[Carried]) -> bool:
     """Say whether this loss would lead to no leaf without what came from earlier iterations: what
     stands in the list now was to be read, and the old in it was in the way."""
     facts, roots = failure.facts, failure.run.roots if failure.run is not None else ()
@@ -118,7 +118,7 @@ def _is_nothing_else(failure: Failure, kept: list[Carried]) -> bool:
     return facts.leaf_at.keys().isdisjoint(met)
 
 
-def _is_filled_since(failure: Failure, one: Carried, first: Call) -> bool:
+def is_filled_since(failure: Failure, one: Carried, first: Call) -> bool:
     """Say whether the line that reads what came from an earlier iteration reads what was made in
     this one, too: the list as a whole, and not the old in it alone."""
     made = site_of(one.maker)

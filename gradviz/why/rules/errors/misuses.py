@@ -818,6 +818,12 @@ MISUSES: tuple[Misuse, ...] = (
         r"Target \d+ is out of bounds", MISUSED, "too_many_classes", refused_values.too_many_classes
     ),
     Misuse(
+        r"Target -\d+ is out of bounds",
+        MISUSED,
+        "classes_below_zero",
+        refused_values.classes_below_zero,
+    ),
+    Misuse(
         r"[uU]sing a target size|Target size \(.{1,60}\) must be the same as input size",
         MISUSED,
         "one_column_more",

@@ -23,7 +23,9 @@ Fields = Mapping[str, Any] | None
 _SIZES = re.compile(r"\(\d+x(\d+) and (\d+)x\d+\)")
 _STATE = re.compile(r"Expected hidden\S* size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
 _SIZES_OF = re.compile(r"torch\.Size\(\[([\d, ]*)\]\)")
-_CLASS = re.compile(r"Target (\d+) is out of bounds")
+_CLASS = re.compile(r"Target (-?\d+) is out of bounds")
+_SHAPING = ("view", "reshape", "flatten", "squeeze", "unsqueeze", "contiguous", "detach", "cpu")
+_CASTING = ("long", "to", "type")
 _PARAMETER = re.compile(r"Expected parameter (\w+) .*?of distribution (\w+)\(", re.DOTALL)
 _BETWEEN = re.compile(r"constraint (?:Interval|Simplex)")
 _POSITIVE = re.compile(r"constraint GreaterThan(?:Eq)?\(lower_bound=0")
@@ -147,27 +149,87 @@ def too_many_classes(line: FailedLine, failure: Failure) -> Fields:
     return told if told is not None and told["lowest"] == 0 else None
 
 
+def classes_below_zero(line: FailedLine, failure: Failure) -> Fields:
+    """Return the targets that count the classes from a number below 0; None where a class would be
+    too high then."""
+    told = _classes(line, failure)
+    return told if told is not None and told["lowest"] < 0 else None
+
+
 def _classes(line: FailedLine, failure: Failure) -> dict[str, Any] | None:
-    """Return what a loss of classes was given: scores, and targets of which one is too high."""
-    found = _CLASS.search(failure.text)
-    calls = line.nodes(ast.Call) if found is not None else ()
+    """Return what a loss of classes was given: scores, and targets of which one is no class of
+    theirs."""
+    calls = line.nodes(ast.Call) if _CLASS.search(failure.text) is not None else ()
     for call in (one for one in calls if len(one.args) >= 2):
-        scores, target = (_tensor(line, given) for given in call.args[:2])
-        if scores is None or target is None or scores.dim() < 1:
-            continue
-        count = scores.shape[min(1, scores.dim() - 1)]
-        if target.is_floating_point() or not target.numel() or int(target.max()) < count:
-            continue
-        return {
-            "scores": Code(ast.unparse(call.args[0])),
-            "target": Code(ast.unparse(call.args[1])),
-            "shifted": Code(f"{ast.unparse(call.args[1])} - 1"),
-            "classes": count,
-            "highest": int(target.max()),
-            "lowest": min(int(target.min()), 1) if int(target.max()) == count else 0,
-            "needed": int(target.max()) + 1,
-        }
+        count, bounds = _count_of_classes(line, failure, call), _bounds_of_classes(line, call)
+        told = None if count is None or bounds is None else _told(call, count, *bounds)
+        if told is not None:
+            return told
     return None
+
+
+def _told(call: ast.Call, count: int, lowest: int, highest: int) -> dict[str, Any] | None:
+    """Return what is told of targets by their bounds; None where these are classes, or are more
+    than there are scores for and begin below 0, which may be a mark."""
+    if 0 <= lowest <= highest < count or (lowest < 0 and highest - lowest >= count):
+        return None
+    word = ast.unparse(call.args[1])
+    return {
+        "scores": Code(ast.unparse(call.args[0])),
+        "target": Code(word),
+        "shifted": Code(f"{word} - 1" if lowest > 0 else f"{word} + {-lowest}"),
+        "classes": count,
+        "highest": highest,
+        "lowest": min(lowest, 1) if highest == count or lowest < 0 else 0,
+        "needed": highest + 1,
+    }
+
+
+def _bounds_of_classes(line: FailedLine, call: ast.Call) -> tuple[int, int] | None:
+    """Return the lowest and the highest target that a loss was given, those that it leaves out
+    apart; None where they are not known, or no whole numbers."""
+    target = _as_it_was(line, call.args[1])
+    if target is None or (target.is_floating_point() and not _is_cast(call.args[1])):
+        return None
+    known = target[target != _ignored(line, call)]
+    return (int(known.min()), int(known.max())) if known.numel() else None
+
+
+def _count_of_classes(line: FailedLine, failure: Failure, call: ast.Call) -> int | None:
+    """Return how many classes have scores in what a loss was given."""
+    scores = _tensor(line, call.args[0])
+    given = failure.inputs[0].shape if failure.inputs else None
+    shape = given if scores is None else tuple(scores.shape)
+    return shape[min(1, len(shape) - 1)] if shape else None
+
+
+def _as_it_was(line: FailedLine, word: ast.expr) -> torch.Tensor | None:
+    """Return the tensor whose numbers an expression has, in another shape or of another kind:
+    ``target.long().view(-1)``."""
+    while (inner := _inside(word)) is not None:
+        word = inner
+    return _tensor(line, word)
+
+
+def _inside(word: ast.expr) -> ast.expr | None:
+    """Return what a call only gives another shape or kind; None of another expression."""
+    function = word.func if isinstance(word, ast.Call) else None
+    is_same = isinstance(function, ast.Attribute) and function.attr in (*_SHAPING, *_CASTING)
+    return function.value if is_same and isinstance(function, ast.Attribute) else None
+
+
+def _is_cast(word: ast.expr) -> bool:
+    """Say whether an expression makes a tensor one of whole numbers."""
+    nodes = (node for node in ast.walk(word) if isinstance(node, ast.Attribute))
+    return any(node.attr in _CASTING for node in nodes)
+
+
+def _ignored(line: FailedLine, call: ast.Call) -> int:
+    """Return the target that a loss leaves out."""
+    given = next((k.value for k in call.keywords if k.arg == "ignore_index"), None)
+    value = given.value if isinstance(given, ast.Constant) else None
+    kept = getattr(line.value(call.func), "ignore_index", None) if value is None else value
+    return kept if type(kept) is int else -100
 
 
 # losses of probabilities, as a class and as a function, and what takes scores in their place

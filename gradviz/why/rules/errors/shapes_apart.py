@@ -200,17 +200,35 @@ def _of_two_sizes(failure: Failure, first: Tensor, second: Tensor) -> Explanatio
     if alike and (layers[0] is None) != (layers[1] is None):
         here, there = (first, second) if layers[0] is None else (second, first)
         return _of_a_layer(failure, here, there, layers[0] or layers[1])
-    return failure.answer(
-        Cause.MISUSED,
-        "not_alike",
-        calls=[failure.call, *_makers(failure, (first, second))],
-        tensors=[first, second],
-        first=failure.name(first),
-        shape=list(_size(first)),
-        second=failure.name(second),
-        other=list(_size(second)),
+    told: dict[str, Any] = {
+        "calls": [failure.call, *_makers(failure, (first, second))],
+        "tensors": [first, second],
+        "first": failure.name(first),
+        "shape": list(_size(first)),
+        "second": failure.name(second),
+        "other": list(_size(second)),
         **_apart(_size(first), _size(second)),
-    )
+    }
+    laid_out = _laid_out(failure, first, second)
+    if laid_out is None:
+        return failure.answer(Cause.MISUSED, "not_alike", **told)
+    return failure.answer(Cause.MISUSED, "laid_out_otherwise", **told, **laid_out)
+
+
+def _laid_out(failure: Failure, first: Tensor, second: Tensor) -> dict[str, Any] | None:
+    """Return the target of a loss, and how it is laid out as the output is, where each sample has
+    as many numbers; None where that does not show."""
+    one, two = _size(first), _size(second)
+    is_alike = one[:1] == two[:1] and math.prod(one) == math.prod(two)
+    if not is_alike or not _is_loss(failure) or first.requires_grad == second.requires_grad:
+        return None
+    target, output = (second, first) if first.requires_grad else (first, second)
+    line = failure.failed
+    words = [line.word_for(t.shape, t.dtype) for t in (target, output)] if line else ["", ""]
+    if not all(words):
+        return None
+    anew = Code(f"{words[0]}.reshape({words[1]}.shape)")
+    return {"anew": anew, "given": Code(words[0]), "code": failure.code(failure.call, LINE)}
 
 
 def _of_a_layer(failure: Failure, first: Tensor, second: Tensor, layer: Call | None) -> Explanation:
