@@ -3837,6 +3837,7 @@ ADVICE = {
     "singular_vectors": "the derivative of a singular vector divides by the differences between squared singular values, 0 where two are equal: go on with these values alone (torch.linalg.svdvals), or make them differ by another eps in each row, + torch.diag(1e-3 * torch.arange(n)).",
     "count": "{count} is 0 there: divide by max({count}, 1), or only where {count} is above 0.",
     "division": "keep what it divides by away from 0: x / (y + eps) with an eps above 0, or clamp(min=eps).",
+    "likewise": "The same in {lines:list}: what {lines:it divides|they divide} by is 0, too.",
 }
 
 # what a call was given, {values}, and made of it: why/rules/sizes/read_values.py

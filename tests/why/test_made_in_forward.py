@@ -66,3 +66,44 @@ def test_layers_in_a_plain_list_have_an_answer_of_their_own() -> None:
         "self.head =", "self.layers = [nn.Linear(4, 4)]\n        self.head ="
     ).replace("nn.Linear(4, 4)(x)", "self.layers[0](x)")
     assert asked(HEAD + listed + STEP).form == "in_list"
+
+
+WRAPPED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 1, bias=False)
+        self.mask = torch.tensor([1.0, 0.0, 1.0, 1.0])
+    def forward(self, x):
+        self._masked()
+        return self.head(x)
+    def _masked(self):
+        with torch.no_grad():
+            self.head.weight = nn.Parameter(self.head.weight * self.mask)
+"""
+IN_PLACE = WRAPPED.replace(
+    "self.head.weight = nn.Parameter(self.head.weight * self.mask)",
+    "self.head.weight.mul_(self.mask)",
+)
+WRAPPED_ONCE = (
+    WRAPPED.replace("        self._masked()\n", "")
+    .replace("        self.mask = ", "        self.ready = False\n        self.mask = ")
+    .replace(
+        "return self.head(x)",
+        "if not self.ready:\n            self._masked()\n        return self.head(x)",
+    )
+    .replace("    def _masked(self):", "    def _masked(self):\n        self.ready = True")
+)
+
+
+def test_a_parameter_made_by_what_forward_calls_is_told_as_made_in_each_forward() -> None:
+    told = asked(HEAD + WRAPPED + STEP)
+    assert (told.cause, told.form) == ("not_moved", "wrapped_again")
+    lines = (HEAD + WRAPPED).splitlines()
+    assert told.lines == (next(i for i, one in enumerate(lines, 1) if "nn.Parameter(" in one),)
+    assert asked(HEAD + IN_PLACE + STEP).cause != "not_moved"
+
+
+@pytest.mark.parametrize("program", [IN_PLACE, WRAPPED_ONCE], ids=["in place", "once"])
+def test_what_is_written_or_made_once_is_not_told_as_made_in_each_forward(program: str) -> None:
+    assert asked(HEAD + program + STEP).form != "wrapped_again"

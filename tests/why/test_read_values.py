@@ -89,6 +89,16 @@ FAULTS = {
         "acos() is taken at 1",
     ),
 }
+# two weighted means in one loss, without a single weight: each is 0 / 0
+MEANS = """
+        layer, x = nn.Linear(3, 2), torch.randn(12, 3)
+        on, off = torch.{on}(12), torch.{off}(12)
+        out = layer(x).pow(2)
+        loss_on = (out[:, 0] * on).sum() / on.sum()
+        loss_off = torch.dot(out[:, 1], off) / torch.sum(off)
+        loss = loss_on + loss_off + (loss_on / 2)
+        loss.backward()
+        """
 SOUND = {
     "a softmax with masked scores": """
         layer = nn.Linear(6, 6)
@@ -143,3 +153,22 @@ def test_infinities_that_do_no_harm_are_not_told() -> None:
     for title, code in SOUND.items():
         found = asked(HEAD + textwrap.dedent(code))
         assert found.cause not in ("nan", "exploding"), (title, str(found))
+
+
+def test_each_line_that_divides_by_0_is_told() -> None:
+    program = HEAD + textwrap.dedent(MEANS.format(on="zeros", off="zeros"))
+    found = asked(program)
+    assert "The same in loss_off = torch.dot(out[:, 1], off) / torch.sum(off)" in " ".join(
+        str(found).split()
+    )
+    one = program.replace("/ on.sum()", "/ (on.sum() + 1e-8)")
+    assert asked(one).cause == "nan"
+    assert asked(one.replace("/ torch.sum(off)", "/ (torch.sum(off) + 1e-8)")).cause != "nan"
+
+
+def test_a_line_that_only_goes_on_with_nan_divides_by_no_0() -> None:
+    for on, off in (("zeros", "ones"), ("ones", "zeros")):
+        found = asked(HEAD + textwrap.dedent(MEANS.format(on=on, off=off)))
+        assert found.cause == "nan"
+        assert "The same in" not in str(found)
+    assert asked(HEAD + textwrap.dedent(MEANS.format(on="ones", off="ones"))).cause != "nan"

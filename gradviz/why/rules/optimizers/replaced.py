@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
 from gradviz.graph.records import Source
 from gradviz.names.bindings import scope_of
-from gradviz.names.position import callee_of
+from gradviz.names.position import callee_of, dotted, statement_of
 from gradviz.names.statements import makes_parameter
 from gradviz.watch.identity import parameters, read
 from gradviz.why.question.subjects import held_by
@@ -143,8 +144,34 @@ def where_wrapped(case: Case, parameters: list[Any]) -> list[Source]:
 
 
 def _wraps_in_forward(node: ast.Assign) -> bool:
-    """Say whether a statement of a forward makes a Parameter."""
-    return makes_parameter(node.value) and getattr(scope_of(node), "name", "") == "forward"
+    """Say whether a statement makes a Parameter in each forward: there, or in a method of the same
+    class that it always calls."""
+    if not makes_parameter(node.value):
+        return False
+    scope = scope_of(node)
+    if getattr(scope, "name", "") == "forward":
+        return True
+    return _always_runs(node) and any(
+        dotted(call.func) == f"self.{scope.name}" and _always_runs(statement_of(call))
+        for call in _calls_in_forward_beside(scope)
+    )
+
+
+def _always_runs(statement: Any) -> bool:
+    """Say whether a statement runs in each call of its function: at most under a ``with``."""
+    block = statement.parent
+    while isinstance(block, ast.With):
+        block = getattr(block, "parent", None)
+    return isinstance(block, ast.FunctionDef)
+
+
+def _calls_in_forward_beside(scope: Any) -> Iterator[ast.Call]:
+    """Yield the calls in the forward of the class whose method a scope is."""
+    owner = getattr(scope, "parent", None)
+    methods = owner.body if isinstance(owner, ast.ClassDef) else ()
+    for method in methods:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward":
+            yield from (node for node in ast.walk(method) if isinstance(node, ast.Call))
 
 
 def where_begun(case: Case, parameters: list[Any]) -> list[Source]:

@@ -11,9 +11,11 @@ from gradviz.graph.broken_at import BrokenAt, Given
 from gradviz.graph.findings import Cause, Sure
 from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call
+from gradviz.graph.training import line_of
 from gradviz.why.evidence.handed_on import computed, plain_name
-from gradviz.why.evidence.measured import Measured
+from gradviz.why.evidence.measured import Measured, numbers
 from gradviz.why.evidence.softmaxes import SOFTMAX
+from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import (
     ARCS,
     DIVISIONS,
@@ -84,11 +86,17 @@ def made_in_forward(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> E
         return _of_input(sizes, cause, broken, made, came)
     if not made.found.is_proven and not _is_single(made):
         return None
-    advised = _advice(sizes, made)
+    advised, likewise = _advice(sizes, made), _divided_by_0_besides(sizes, made, run)
+    if advised is not None and likewise:
+        lines = [
+            say("raised.written", code=sizes.words.code(c), line=sizes.words.where(c))
+            for c in likewise
+        ]
+        advised = advised._replace(mend=f"{advised.mend} {say('advice.likewise', lines=lines)}")
     answer = sizes.answer(
         cause,
         "forward_call",
-        calls=[made.call, *(advised.calls if advised is not None else ())],
+        calls=[made.call, *likewise, *(advised.calls if advised is not None else ())],
         sure=Sure.PROVEN if made.found.is_proven else Sure.LIKELY,
         broken=broken,
         why=[sizes.in_backward(run, why_made(sizes, made))],
@@ -105,6 +113,29 @@ def _advice(sizes: Sizes, made: Made) -> Advice | None:
         return advice(sizes.facts, sizes.words, [made.call])
     advised = advice(sizes.facts, sizes.words, [under])
     return None if advised is None else advised._replace(calls=(under,))
+
+
+def _divided_by_0_besides(sizes: Sizes, made: Made, run: Backward) -> list[Call]:
+    """Return the other lines behind the same loss that divide finite numbers by 0, as the first one
+    does: each breaks it alone."""
+    if plain_name(made.call.function) not in DIVISIONS or _reason(made) != "division":
+        return []
+    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    others = (c for c in sizes.facts.ordinary_calls if made.call.id < c.id < run.call_id)
+    divisions = (c for c in others if not behind.isdisjoint(c.outputs) and _divides_by_0(sizes, c))
+    return [c for c in lines_once(divisions) if line_of(c) != line_of(made.call)]
+
+
+def _divides_by_0(sizes: Sizes, call: Call) -> bool:
+    """Say whether a call divides by a 0 that was read, and gave for it what is not finite."""
+    if plain_name(call.function) not in DIVISIONS or len(call.inputs) != 2:
+        return False
+    read = [numbers(sizes.graph.tensor[i].values or "") for i in (*call.inputs, *call.outputs)]
+    if len(read) != 3 or not all(read):
+        return False
+    above, below, made = (values or [] for values in read)
+    is_finite = all(map(math.isfinite, (*above, *below)))
+    return is_finite and 0 in below and not all(map(math.isfinite, made))
 
 
 def _root_divided_by(sizes: Sizes, call: Call) -> Call | None:
