@@ -64,6 +64,7 @@ from gradviz.why.account.loss_values import loss_values
 from gradviz.why.account.made_anew import made_anew
 from gradviz.why.account.masks import masked_too_late
 from gradviz.why.account.mean_of_one import mean_of_one
+from gradviz.why.account.mixed_points import mixed_points
 from gradviz.why.account.mixed_reductions import mixed_reductions
 from gradviz.why.account.module_hooks import hooks_of_another, hooks_of_modules
 from gradviz.why.account.module_use import module_use
@@ -292,6 +293,7 @@ def _remarks(case: Case) -> Iterator[Remark]:
     yield from parts_of_others(case.facts, words, steps)
     yield from handed_gradient(case.facts, words)
     yield from derived_at_once(case.facts, words)
+    yield from mixed_points(case.facts, words)
     yield from complex_derivatives(case.facts, words, case.training)
     yield from only_rounding(case.facts, words)
     yield from climbing(case.facts, words, case.training)
