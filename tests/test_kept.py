@@ -86,7 +86,7 @@ def test_every_mend_that_can_be_told_has_a_kind() -> None:
     told = {f"{c}/{form}": answer.mend for (c, form), answer in ENGLISH.answers.items()}
     told |= {key: words for key, words in MEND.items() if key != "more"}
     around = re.compile(
-        r"\{(mend|mends:sentences|others:sentences|edits:sentences|edits:list|record|anew|again|asked|clear|wanted)\}"
+        r"\{(mend|mends:sentences|mends:list|others:sentences|edits:sentences|edits:list|record|anew|again|asked|clear|wanted)\}"
     )
     without = {
         key: words
