@@ -114,7 +114,8 @@ class Training:
         elif call.function == "grad" and not event.alias:
             yield after.object_id, self._set(after, call)
         elif before.grad is not None and self._is_step(call, after):
-            yield after.object_id, Moment(Did.STEPPED, call)
+            if not (event.alias and self._is_step_of_another(call, after)):
+                yield after.object_id, Moment(Did.STEPPED, call)
         elif (own := self._leaf_behind_data(event)) is not None and self._is_step(call, own):
             yield own.object_id, Moment(Did.STEPPED, call)
 
@@ -170,6 +171,23 @@ class Training:
         leaf = after.object_id
         reader = next(self._readers_of_gradient(leaf, call), None)
         return reader is not None and not self._came_between(leaf, reader, call)
+
+    def _is_step_of_another(self, call: Call, leaf: Tensor) -> bool:
+        """Say whether a call wrote the memory of a leaf as that of another leaf, whose gradient is
+        not the one's: it moves both by that."""
+        direct = (e for e in self.facts.writes_by_call[call.id] if not e.alias)
+        written = (self.graph.tensor[e.after_id] for e in direct)
+        others = {t.object_id for t in written if t.storage_id == leaf.storage_id and t.grad}
+        own = self._memory_of_gradients.get(leaf.object_id, set())
+        return any(own.isdisjoint(self._memory_of_gradients.get(i, ())) for i in others)
+
+    @cached_property
+    def _memory_of_gradients(self) -> dict[int, set[int | None]]:
+        """The memory in which the gradients of each leaf lay, by storage id, by the leaf's object
+        id."""
+        owned = (t for t in self.graph.tensors if t.object_id in self.owners)
+        pairs = grouped((self.owners[t.object_id], t.storage_id) for t in owned)
+        return {leaf: {*ids} for leaf, ids in pairs.items()}
 
     def _readers_of_gradient(
         self, leaf: int, call: Call, is_way: Callable[[Call], bool] = bool

@@ -18,6 +18,7 @@ _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
 _FILLING = ("append", "add", "extend", "insert", "appendleft")  # methods of lists, sets and deques
 # arguments that say how a tensor is made, not of what
 _HOW = ("dtype", "device", "layout", "requires_grad", "pin_memory", "memory_format")
+_SIZES = ("size", "numel", "dim")  # methods that tell a size
 # what copies the numbers of a list of tensors
 _OF_NUMBERS = {"torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.as_tensor"}
 _KEEPER = 100  # the numbers of statements that keep a value stand beyond those of frames
@@ -383,10 +384,12 @@ def _names_of(call: Call) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def is_of_literals(code: str) -> bool:
-    """Say whether code calls something with nothing but numbers that stand there.
+    """Say whether code calls something with nothing but numbers that stand there, and sizes.
 
     >>> is_of_literals("t = torch.tensor([1, -2.0], dtype=d)"), is_of_literals("torch.tensor([x])")
     (True, False)
+    >>> is_of_literals("m = causal_mask(x.size(1))")
+    True
     """
     statements = _parsed(code).body
     value = getattr(statements[0], "value", None) if len(statements) == 1 else None
@@ -397,10 +400,20 @@ def is_of_literals(code: str) -> bool:
 
 
 def _is_of_numbers(node: ast.expr) -> bool:
-    """Say whether an expression is a number, or a list or tuple of such."""
+    """Say whether an expression is a number, a size, or a list or tuple of such."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return all(_is_of_numbers(element) for element in node.elts)
-    return is_literal(node)
+    return is_literal(node) or _is_size(node)
+
+
+def _is_size(node: ast.expr) -> bool:
+    """Say whether an expression is a size: ``x.size(0)``, ``x.shape[1]``, ``len(x)``."""
+    if isinstance(node, ast.Call):
+        called = node.func
+        is_method = isinstance(called, ast.Attribute) and called.attr in _SIZES
+        return is_method or (isinstance(called, ast.Name) and called.id == "len")
+    shape = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(shape, ast.Attribute) and shape.attr == "shape"
 
 
 @functools.lru_cache(maxsize=4096)  # the code of a loop is asked about in each of its passes

@@ -1079,6 +1079,8 @@ CUT_BEHIND = Answer(
 )
 CUTS = (Cause.CUT, Cause.REBUILT_FROM_VALUE, Cause.NO_GRAD_WRITE)
 
+IF_LEFT_OUT = "if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work."
+
 NO_CALL_USED_IT = Answer(
     verdict="{symptom}: no call of this run used {it} for {loss}.",
     why="Its branch was not taken, or forward does not call it.",
@@ -1436,6 +1438,9 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.HEALTHY, "drops_out"): Answer(
         verdict="{health}{symptom}: {loss} is made of a derivative, and that does not depend on {it}: a summand drops out of it.",
+    ),
+    (Cause.HEALTHY, "derivative_in_loss"): Answer(
+        verdict="{health}{symptom}: {loss} is made of derivatives of {it} ({code}), and not of {it} itself.",
     ),
     (Cause.FIRST_ORDER, "of_custom"): Answer(
         verdict="{symptom}: {loss} is made of a derivative that the backward of {node} computed, and that does not depend on {it}.",
@@ -4501,13 +4506,18 @@ MANY: dict[tuple[Cause, str], Answer] = {
     (Cause.LEFT_OUT, "left_out"): Answer(
         verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
         why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, {n:adds|add} up unused, and optimizer.zero_grad() does not clear {n:it|them}.",
-        mend="if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work.",
+        mend=IF_LEFT_OUT,
+    ),
+    (Cause.LEFT_OUT, "left_out_cleared"): Answer(
+        verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
+        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, and {clears} clears {n:it|them} unused.",
+        mend=IF_LEFT_OUT,
     ),
     # of what is gone, as the recording saw it
     (Cause.LEFT_OUT, "gone_some"): Answer(
         verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
-        why="of {all} parameters of {model} that were used, {held} {held:was|were} in one. {n:This one's gradient is|The gradients of these are} computed all the same, and {n:adds|add} up unused.",
-        mend="if {n:it is|they are} to learn, give {n:it|them} to the optimizer; if not, all is well: requires_grad_(False) saves the work.",
+        why="of {all} parameters of {model} that were used, {held} {held:was|were} in one. {n:This one's gradient is|The gradients of these are} computed all the same, and {n:goes|go} unused.",
+        mend=IF_LEFT_OUT,
     ),
     (Cause.LEFT_OUT, "gone_inside"): Answer(
         verdict="No optimizer that stepped held {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",

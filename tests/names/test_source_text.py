@@ -234,6 +234,10 @@ def test_a_class_variable_is_none_of_its_methods() -> None:
     [
         ("t = torch.tensor([1.0, -2.0])", True),
         ("torch.full((2, 3), 0.5, dtype=torch.float64)", True),
+        ("torch.full((len(x), x.shape[1]), float_of)", False),
+        ("torch.full((len(x), x.shape[1]), -1.0)", True),
+        ("mask = model.causal_mask(x.size(1))", True),
+        ("torch.full((2, 2), x.item())", False),
         ("torch.tensor(data=x)", False),
         ("torch.tensor([x, 1.0])", False),
         ("torch.tensor([1.0, 2.0, 3.0, 4.0, …", False),

@@ -4627,6 +4627,13 @@ fix(
     ("requires_grad_(False) saves the work", "loss =", "net[0].requires_grad_(False)\nloss ="),
 )
 fix(
+    "left_out/left_out_cleared",
+    "net, loss",
+    "not net[0].weight.equal(before)",
+    PART + "net.zero_grad()\n",
+    ("give them to the optimizer", "net[1].parameters()", "net.parameters()"),
+)
+fix(
     "not_moved/group_unused",
     "net",
     "not net[1].weight.equal(before)",

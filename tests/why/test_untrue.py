@@ -2681,3 +2681,237 @@ def test_an_optimizer_that_is_done_passes_over_nothing_where_another_moves_a_par
         second.step()
     """
     assert "pass over what is frozen" not in one_line(asked(program))
+
+
+@pytest.mark.parametrize(
+    ("shared", "held", "is_moved"),
+    [
+        ("nn.Parameter(first.weight.detach())", "first.parameters()", False),
+        ("nn.Parameter(first.weight.T.detach())", "first.parameters()", False),
+        ("nn.Parameter(first.weight.detach())", "[first.weight, second.weight]", True),
+        ("nn.Parameter(first.weight.detach().clone())", "[first.weight, second.weight]", True),
+    ],
+)
+def test_a_step_does_not_move_by_its_gradient_what_only_shares_its_memory(
+    shared: str, held: str, is_moved: bool
+) -> None:
+    answer = asked(
+        f"""
+        first, second = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+        second.weight = {shared}
+        opt = torch.optim.SGD({held}, lr=0.1)
+        second_loss = second(torch.randn(8, 4)).pow(2).mean()
+        second_loss.backward()
+        grad = second.weight.grad.clone()
+        for _ in range(3):
+            first.zero_grad()
+            loss = first(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+            second.zero_grad()
+        """,
+        "first",
+        "second",
+        "loss",
+    )
+    told = one_line(answer)
+    assert ("second.weight by the gradient of second_loss" in told) is is_moved
+
+
+def test_a_step_of_one_memory_for_several_parameters_moves_them_by_their_gradients() -> None:
+    answer = asked(
+        """
+        net = nn.Linear(4, 4)
+        flat = torch.cat([p.detach().flatten() for p in net.parameters()]).requires_grad_()
+        flat.grad = torch.zeros(20)
+        net.weight.data, net.bias.data = flat.data[:16].view(4, 4), flat.data[16:]
+        net.weight.grad, net.bias.grad = flat.grad[:16].view(4, 4), flat.grad[16:]
+        opt = torch.optim.SGD([flat], lr=0.1)
+        for _ in range(3):
+            flat.grad.zero_()
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+        """
+    )
+    assert "moved net.bias by the gradient of loss" in one_line(answer)
+
+
+def test_a_part_that_another_loss_trains_is_not_counted_as_reached() -> None:
+    answer = asked(
+        """
+        encoder, words, first, second = (nn.Linear(4, 4) for _ in range(4))
+        net = nn.ModuleList([encoder, words, first, second])
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            memory = encoder(torch.randn(8, 4))
+            scores = first(memory)
+            _, chosen = torch.topk(scores, 1)
+            read = words(F.one_hot(chosen.squeeze(-1), 4).float())
+            first_loss = scores.pow(2).mean()
+            second_loss = second(memory.detach() + read).pow(2).mean()
+            opt.zero_grad()
+            first_loss.backward()
+            second_loss.backward()
+            opt.step()
+        """,
+        "net",
+        "second_loss",
+    )
+    assert answer.form == "part_goes_on"
+    assert "8 trainable parameters: 4 reached, 4 not." in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("clearing", "form", "told"),
+    [
+        ("net.zero_grad()", "left_out_cleared", "net.zero_grad"),
+        ("opt.zero_grad()", "left_out", "add up unused"),
+        ("net[2].zero_grad()", "left_out", "add up unused"),
+    ],
+)
+def test_gradients_that_are_cleared_do_not_add_up(clearing: str, form: str, told: str) -> None:
+    answer = asked(
+        f"""
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+        opt = torch.optim.SGD(net[2].parameters(), lr=0.1)
+        for _ in range(3):
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+            {clearing}
+        """
+    )
+    assert (answer.cause, answer.form) == ("left_out", form)
+    assert told in one_line(answer)
+
+
+@pytest.mark.parametrize(
+    ("picked", "verdict"),
+    [("-2", "layers.2"), ("-1", "")],
+)
+def test_a_layer_whose_result_nothing_reads_is_not_cut_off_by_no_grad(
+    picked: str, verdict: str
+) -> None:
+    answer = asked(
+        f"""
+        class Tower(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+            @torch.no_grad()
+            def forward(self, x):
+                states = [x]
+                for layer in self.layers:
+                    states.append(layer(states[-1]))
+                return states[{picked}]
+
+        tower, head = Tower(), nn.Linear(4, 4)
+        opt = torch.optim.SGD([*tower.parameters(), *head.parameters()], lr=0.1)
+        mask = nn.Transformer.generate_square_subsequent_mask(len(head.weight))
+        for _ in range(3):
+            hidden = head(tower(torch.randn(4, 4)))
+            mask = nn.Transformer.generate_square_subsequent_mask(hidden.size(1))
+            loss = (hidden + mask).softmax(-1).pow(2).mean()
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+        """,
+        "tower",
+        "head",
+        "loss",
+    )
+    told = one_line(answer)
+    assert "left torch" not in told
+    assert "cuts it from loss" in told
+    assert ("all made from it ends at no_grad" in told) is bool(verdict)
+    assert told.startswith("tower.layers.{0,1}." if verdict else "tower.layers.{0..2}.")
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_derived"),
+    [
+        ("slope.pow(2).mean()", True),
+        ("slope.pow(2).mean() + u.pow(2).mean()", False),
+        ("slope.detach().pow(2).mean() + net(x).pow(2).mean()", False),
+        ("net(x).pow(2).mean()", False),
+    ],
+)
+def test_a_result_whose_derivative_is_in_the_loss_is_told_as_that(
+    loss: str, is_derived: bool
+) -> None:
+    answer = asked(
+        f"""
+        net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(8, 1, requires_grad=True)
+        for _ in range(3):
+            u = net(x)
+            slope, = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)
+            loss = {loss}
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "u",
+    )
+    assert (answer.form == "derivative_in_loss") is is_derived
+    assert ("is made of derivatives of u" in one_line(answer)) is is_derived
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_what_no_gradient_came_to_is_counted_among_all() -> None:
+    answer = asked(
+        """
+        from torch.utils.checkpoint import checkpoint
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 4)
+
+            def forward(self, x):
+                return self.head(checkpoint(self.body, x, use_reentrant=True))
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+        print([n for n, p in net.named_parameters() if p.grad is not None])
+        """
+    )
+    assert "4 trainable parameters: 2 reached, 2 not." in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("handing", "max_events", "is_moved"),
+    [
+        ("shared.weight.grad, shared.bias.grad = net.weight.grad, net.bias.grad", 600, True),
+        ("shared.weight.grad, shared.bias.grad = net.weight.grad, net.bias.grad", 100_000, True),
+        ("", 100_000, False),
+    ],
+)
+def test_gradients_that_were_handed_over_before_the_recording_kept_them_are_there(
+    handing: str, max_events: int, is_moved: bool
+) -> None:
+    answer = asked(
+        f"""
+        net, shared = nn.Linear(4, 4), nn.Linear(4, 4)
+        opt = torch.optim.Adam(shared.parameters(), lr=0.1)
+        net(torch.randn(8, 4)).pow(2).mean().backward()
+        {handing}
+        for _ in range(40):
+            net.load_state_dict(shared.state_dict())
+            net.zero_grad(set_to_none=False)
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+        """,
+        "net.weight",
+        max_events=max_events,
+    )
+    assert (answer.cause == "not_moved") is not is_moved

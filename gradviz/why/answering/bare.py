@@ -443,7 +443,8 @@ def _wider(answer: Explanation | None, other: Explanation | None) -> Explanation
         return answer
     if other.is_observed and not answer.is_observed:
         return answer
-    is_same = (answer.cause, answer.where) == (other.cause, other.where)
+    has_its_cuts = bool(other.cuts) and {*other.cuts} <= {*answer.cuts}  # of the last pass alone
+    is_same = other.cause is answer.cause and (has_its_cuts or other.where == answer.where)
     return other if is_same else answer
 
 

@@ -335,6 +335,7 @@ TABLE: tuple[Rule[...], ...] = (
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.made_non_leaf, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, part_of_another.part_asked, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, part_of_another.part_read, rebound_or_non_leaf.not_kept),
+    Rule(GRADIENT, MISSING, rebound_or_non_leaf.derivative_in_loss, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.in_no_loss, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, rebound_or_non_leaf.is_a_result, rebound_or_non_leaf.not_kept),
     Rule(GRADIENT, MISSING, has_gradient.used_then_cleared),

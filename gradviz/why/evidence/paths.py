@@ -12,7 +12,7 @@ from gradviz.graph.flow import End, Flow
 from gradviz.graph.preview import only_zeros
 from gradviz.graph.records import Backward, Call, Cut, Graph, Tensor
 from gradviz.graph.redo import DISCRETE
-from gradviz.names.frames import is_of_literals, names_kept, names_read
+from gradviz.names.frames import frames, is_of_literals, names_kept, names_read
 from gradviz.why.evidence.numbers_out import NumbersOut
 from gradviz.why.shown.explanation import Explanation, worded
 from gradviz.words.speech import say, several
@@ -338,7 +338,7 @@ class Paths:
             call
             for call in self.graph.calls
             if call.function in REMADE and not call.inputs and self.flow.behind & {*call.outputs}
-            if call.id > first and not is_of_literals(self.words.code(call))
+            if call.id > first and not self._is_of_literals(call)
         ]
         for call in remade:
             read = names_read(call)
@@ -350,6 +350,12 @@ class Paths:
         if not remade:
             return None
         return WayBack(Sure.LIKELY, self.words.code(remade[0]), remade[0].outputs)
+
+    def _is_of_literals(self, call: Call) -> bool:
+        """Say whether a call was given nothing but numbers that stand there, or the statement of
+        the program was in which a library made it."""
+        codes = [self.words.code(call), *(frame.code for frame in frames(call)[:1])]
+        return any(map(is_of_literals, codes))
 
     def back_unseen(self, unmade: Sequence[Tensor]) -> WayBack | None:
         """Return a tensor that no call returned and that went into the loss; None where the call

@@ -33,6 +33,7 @@ FROZEN_FOR = "frozen_for"  # form: frozen while this loss was computed
 OF_ANOTHER = ("of_another", "kept_and_trained", FROZEN_FOR, *WITHOUT)
 # forms: an iteration before the last one trained it, or another in its place
 IN_TURN = ("trained_before", "set_aside", "alternative")
+ENDS = "ends"  # form: nothing that was made from it goes on to the loss, with or without the cut
 # forms: a step used their gradient, and it was cleared
 HAD = ("done", "used_earlier")
 NOBODY = Asked("", None, requires_grad=False, is_leaf=True)  # of what is told of all of them
@@ -264,7 +265,8 @@ def _gravest_first(faults: Told) -> list[Told]:
         why = found.why if found.cause is Cause.ZERO_GRADIENT else ""
         # what one line switches off is one cause, wherever it was called
         where = offs(found.finding) or found.where
-        groups.setdefault((found.cause, str(where), why), []).append((asked, found))
+        is_used = found.form != ENDS
+        groups.setdefault((found.cause, is_used, str(where), why), []).append((asked, found))
     return sorted(groups.values(), key=_weight, reverse=True)
 
 
@@ -275,8 +277,9 @@ def _weight(group: Told) -> tuple[int, bool, int]:
 
 
 def _has_gradient(found: Explanation) -> bool:
-    """Say whether an answer is that all is well, and not for want of a gradient."""
-    return found.cause is Cause.HEALTHY and found.form not in WITHOUT
+    """Say whether an answer is that all is well, and neither for want of a gradient nor as another
+    loss brings it."""
+    return found.cause is Cause.HEALTHY and found.form not in OF_ANOTHER
 
 
 def _numbers(trains: Told, frozen: int, gradients: Gradients) -> str:

@@ -254,6 +254,24 @@ def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
     return None
 
 
+def derived_for_loss(gradients: Gradients, nodes: Set[int]) -> Call | None:
+    """Return the last autograd.grad that derived, with a graph, what one of some nodes made, and
+    whose derivatives the loss is made of."""
+    graph, facts = gradients.graph, gradients.facts
+    reachable, behind = facts.reachable(gradients.roots), set[int]()
+    for run in reversed([b for b in graph.backwards if b.kind == "grad"]):
+        derived = graph.call[run.call_id]
+        made = (graph.tensor[i] for i in derived.outputs)
+        edges = {t.id: t.gradient_edge for t in made if t.gradient_edge and not t.is_leaf}
+        nodes_made = {edge.node_id for edge in edges.values()}
+        if behind.isdisjoint(edges) and reachable.isdisjoint(nodes_made):
+            continue
+        behind |= facts.ancestors(derived.inputs)  # one derivative is made of another
+        if not nodes.isdisjoint(run.roots):
+            return derived
+    return None
+
+
 def _dropped(
     gradients: Gradients, asked: Asked, custom: list[Node], derived: Call, has_graph: bool
 ) -> Explanation:

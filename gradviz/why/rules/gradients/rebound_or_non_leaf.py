@@ -11,6 +11,7 @@ from gradviz.names.frames import frames, names_in, names_kept, names_read, varia
 from gradviz.why.code.comparisons import bracketed
 from gradviz.why.evidence.paths import Asked
 from gradviz.why.rules.gradients.gradient import Gradients
+from gradviz.why.rules.gradients.not_in_loss import derived_for_loss
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say, several
 
@@ -198,11 +199,33 @@ def made_non_leaf(gradients: Gradients, asked: Asked) -> Explanation | None:
     )
 
 
+def derivative_in_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell of a result that no backward comes to, as the loss is made of its derivatives alone."""
+    node = gradients.node_of(asked)
+    if node is None or not _is_in_no_loss(gradients, asked):
+        return None
+    derived = derived_for_loss(gradients, {node[0]})
+    if derived is None:
+        return None
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "derivative_in_loss",
+        calls=[derived],
+        checked=("never_tracked",),
+        code=gradients.words.at(derived),
+    )
+
+
+def _is_in_no_loss(gradients: Gradients, asked: Asked) -> bool:
+    """Say whether a recording proves that no backward comes to a result."""
+    is_proven = gradients.cut_off(asked) and gradients.is_whole_for(asked)
+    return is_proven and not is_reached(gradients, asked)
+
+
 def in_no_loss(gradients: Gradients, asked: Asked) -> Explanation | None:
     """Tell of a result that no backward comes to: nothing that was made from it is in a loss."""
-    if not gradients.cut_off(asked) or not gradients.is_whole_for(asked):
-        return None
-    if is_reached(gradients, asked):
+    if not _is_in_no_loss(gradients, asked):
         return None
     return gradients.answer(
         asked,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Source, Tensor, Wrote
+from gradviz.graph.training import Did
 from gradviz.watch.identity import parameters
 from gradviz.why.evidence.paths import Paths
 from gradviz.why.question.subjects import held_by
@@ -76,9 +77,10 @@ def left_out_of(
     group = unused_group({i: trained[i] for i in left})
     place = last_filled(case.statements, group.owner) if group else None
     makers = [] if group else _made_without(case, trained)
+    clears = _clearing(case, [state.object_id for state in left.values() if state])
     return case.answer(
         Cause.NOT_MOVED if group else Cause.LEFT_OUT,
-        "group_unused" if group else "left_out",
+        "group_unused" if group else ("left_out_cleared" if clears else "left_out"),
         tensor_ids=[state.id for state in left.values() if state],
         statements=[place] if place else makers,
         names=pattern([case.title(trained[i], say("entry.a_parameter")) for i in left]),
@@ -88,7 +90,16 @@ def left_out_of(
         held=held,
         group=group.code if group else "",
         variable=group.owner if group else "",
+        clears=clears,
     )
+
+
+def _clearing(case: Case, leaves: Sequence[int]) -> str:
+    """Return the call that last cleared the gradients of some leaves; "" where those of one were
+    never cleared."""
+    rows = (case.training.moments.get(leaf, ()) for leaf in leaves)
+    calls = [[m.call for m in row if m.did is Did.CLEARED] for row in rows]
+    return case.words.at(calls[0][-1]) if calls and all(calls) else ""
 
 
 def _made_without(case: Case, trained: Mapping[int, Any]) -> list[Source]:

@@ -97,7 +97,7 @@ def _not_moved(
     gradient, or twice the same."""
     is_twice = any(one == other for one, other in combinations(held, 2))
     every = set[int]().union(*held)
-    gets_none = not any(_gets_gradients(case, i) for i in every)
+    gets_none = not any(_gets_gradients(case, i) or _has_gradient(case, i) for i in every)
     holds_others = gets_none and _is_made_alike(case, module, every)
     if not is_twice and not holds_others:
         return None
@@ -134,6 +134,13 @@ def _gets_gradients(case: Case, object_id: int) -> bool:
     """Say whether backwards brought a leaf gradients, or a statement set one that a step used."""
     is_sent = any(m.did is Did.ADDED for m in case.training.moments.get(object_id, ()))
     return is_sent or object_id in case.training.given_used
+
+
+def _has_gradient(case: Case, object_id: int) -> bool:
+    """Say whether a leaf had a gradient when it was met last: what brought it may be of the part of
+    the recording that was dropped."""
+    state = case.facts.latest_state.get(object_id)
+    return state is not None and state.grad is not None
 
 
 def _is_moved(case: Case, object_id: int) -> bool:

@@ -381,11 +381,11 @@ class Case(Losses):
         if any(row.is_frozen_since for row in reaches.rows):
             return None  # what it reached then, no backward reaches now
         reached = reaches.verdict
-        if len(losses) == 1 and self._has_losses_besides():
-            reached = say("reach.of_loss", loss=next(iter(losses)), counts=reached)
-        elif len(losses) == 1 and (earlier := self._reached_earlier(reaches)):
+        if len(losses) == 1 and (earlier := self._reached_earlier(reaches)):
             loss = next(iter(losses))
             reached = say("reach.of_last_loss", loss=loss, counts=reached, names=earlier)
+        elif len(losses) == 1 and self._has_losses_besides():
+            reached = say("reach.of_loss", loss=next(iter(losses)), counts=reached)
         # it says more than the numbers do
         rest = found.more if found.cause.level is Level.FINE else found.more[1:]
         return found._replace(more=(*reached.splitlines(), *rest))
@@ -398,10 +398,13 @@ class Case(Losses):
         return [name for name in rest if name in self.titled and self._was_filled(name)]
 
     def _was_filled(self, name: str) -> bool:
-        """Say whether a backward gave parameters of a module their gradients."""
+        """Say whether a backward of the loss' line gave parameters of a module their gradients."""
+        backwards = (self.graph.call[b.call_id] for b in self.graph.backwards)
+        lines = {line_of(c) for c in backwards if not {*c.inputs[:1]}.isdisjoint(self.loss_ids)}
         states = map(self.live_state.object_of, parameters(self.titled[name]))
         moments = (self.training.moments.get(i, []) for i in states if i is not None)
-        return any(m.did is Did.ADDED for every in moments for m in every)
+        added = (m.call for every in moments for m in every if m.did is Did.ADDED)
+        return any(line_of(call) in lines for call in added)
 
     def _has_losses_besides(self) -> bool:
         """Say whether backwards began in several lines: then what one of them reaches is not what
