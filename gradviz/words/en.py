@@ -4510,7 +4510,7 @@ MANY: dict[tuple[Cause, str], Answer] = {
     ),
     (Cause.LEFT_OUT, "left_out_cleared"): Answer(
         verdict="No optimizer that is known here holds {names}: {n:it stays as it is, as if it were|they stay as they are, as if they were} frozen.",
-        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, and {clears} clears {n:it|them} unused.",
+        why="of {all} trainable {all:parameter|parameters} of {model} {held} {held:is|are} in an optimizer; {n:this one is|these are} in none that is alive. {n:Its gradient is|Their gradients are} computed all the same, and cleared unused ({clears}).",
         mend=IF_LEFT_OUT,
     ),
     # of what is gone, as the recording saw it

@@ -108,7 +108,9 @@ def _layer_taking(line: FailedLine, told: Reshape) -> list[Any]:
     """Return how the one linear layer of the module, that takes rows of the size that was asked
     for, is made for those of the tensor, and where it is made; nothing where there are several."""
     owner = line.frames[-1].names.get("self") if line.frames else None
-    parts = dict(owner.named_modules()) if isinstance(owner, torch.nn.Module) else {}
+    if not isinstance(owner, torch.nn.Module):
+        return []
+    parts = dict(torch.nn.Module.named_modules(owner))
     taking = [
         (name, part)
         for name, part in parts.items()

@@ -95,11 +95,11 @@ def left_out_of(
 
 
 def _clearing(case: Case, leaves: Sequence[int]) -> str:
-    """Return the call that last cleared the gradients of some leaves; "" where those of one were
-    never cleared."""
+    """Return where the gradients of some leaves were cleared last; "" where those of one were never
+    cleared."""
     rows = (case.training.moments.get(leaf, ()) for leaf in leaves)
     calls = [[m.call for m in row if m.did is Did.CLEARED] for row in rows]
-    return case.words.at(calls[0][-1]) if calls and all(calls) else ""
+    return case.words.where(calls[0][-1]) if calls and all(calls) else ""
 
 
 def _made_without(case: Case, trained: Mapping[int, Any]) -> list[Source]:
