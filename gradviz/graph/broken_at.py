@@ -35,6 +35,8 @@ class BrokenAt(NamedTuple):
         n, all: how many elements are not finite, and how many there are.
         given: what it saved.
         masked: whether the gradients that arrived at these elements are all 0.
+        suspects: of a forward, the nodes that it may have stopped being finite at: the results of
+            all others on the way to the loss are known to be finite, or only theirs went in.
     """
 
     run: int
@@ -46,6 +48,7 @@ class BrokenAt(NamedTuple):
     all: int
     given: tuple[Given, ...]
     masked: bool = False
+    suspects: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> tuple[Given, ...]:

@@ -481,7 +481,9 @@ class Replay:
                 if node_id is not None:
                     by = self._made_by(reading.node)
                     found = reading.found._replace(run=run.number, node_id=node_id)
-                    yield found._replace(given=given, by_node_id=by)
+                    suspects = [self.node_ids.get(serial) for serial in reading.suspects]
+                    known = tuple(one for one in suspects if one is not None)
+                    yield found._replace(given=given, by_node_id=by, suspects=known)
 
     def _made_by(self, serial: int) -> int | None:
         """Return the node whose backward made a node; None of one of a forward."""

@@ -32,9 +32,11 @@ Saved = Mapping[str, torch.Tensor]
 Test = Callable[[torch.Tensor], torch.Tensor]
 
 
-def _quotient(node: Any, saved: Saved) -> torch.Tensor:
-    """Return a quotient; where only the divisor was saved that of 1, which has the same zeros."""
-    return saved.get("self", torch.ones(())) / saved["other"]
+def _quotient(node: Any, saved: Saved) -> torch.Tensor | None:
+    """Return a quotient; where only the divisor was saved that of 1, which has the same zeros, or
+    None where it has none: the quotient is as finite as what was divided, and that is not known."""
+    found = saved.get("self", torch.ones(())) / saved["other"]
+    return found if "self" in saved or not is_finite(found) else None
 
 
 def _power(node: Any, saved: Saved) -> torch.Tensor:
@@ -44,7 +46,7 @@ def _power(node: Any, saved: Saved) -> torch.Tensor:
 
 
 # what a node's call gave, once more from what it saved
-_AGAIN: dict[str, Callable[[Any, Saved], torch.Tensor]] = {
+_AGAIN: dict[str, Callable[[Any, Saved], torch.Tensor | None]] = {
     "PowBackward0": _power,
     "PowBackward1": lambda node, saved: saved["self"] ** saved["exponent"],
     "DivBackward0": _quotient,
@@ -70,11 +72,13 @@ class Reading(NamedTuple):
         node: the serial of the node.
         states: of what it saved, where that is a recorded tensor.
         found: what was read, still without ids.
+        suspects: the serials of the nodes of a forward whose results may not be finite.
     """
 
     node: int
     states: tuple[State | None, ...]
     found: BrokenAt
+    suspects: tuple[int, ...] = ()
 
 
 def is_readable(t: Any) -> bool:
@@ -89,6 +93,11 @@ def is_readable(t: Any) -> bool:
 def is_finite(t: torch.Tensor) -> bool:
     """Say whether all numbers of a tensor are finite."""
     return bool(torch.isfinite(t.detach()).all())
+
+
+def _not_finite(t: torch.Tensor) -> torch.Tensor:
+    """Say of each number whether it is not finite."""
+    return ~torch.isfinite(t)
 
 
 def saved_by(node: Any) -> Saved:
@@ -140,23 +149,38 @@ class Forward:
         if at is None:
             return None
         before = self._oldest(at, torch.isinf, below=True) if by_nan else None
-        return self._reading(at if before is None else before)
+        reading = self._reading(at if before is None else before)
+        reached = self._reached(root, _not_finite)
+        suspects = (self.serials[one] for one in reached if not self._hands_on(one))
+        return reading._replace(suspects=tuple(suspects))
+
+    def _hands_on(self, at: int) -> bool:
+        """Say whether a node divided by finite numbers none of which is 0: what is not finite came
+        to it."""
+        divisor = self._saved_at(at).get("other")
+        divides = torch_private.node_name(self.graph.nodes[at]) == "DivBackward0"
+        return divides and divisor is not None and is_finite(divisor) and bool(divisor.all())
 
     def _oldest(self, root: int, test: Test, *, below: bool = False) -> int | None:
         """Return the oldest node with such a result, on ways through nodes with such a result or
         one that nobody knows. ``below``: other than the one that it begins at."""
+        reached = self._reached(root, test)
+        found = [at for at in reached if self._has(at, test) and not (below and at == root)]
+        return min(found, key=self.graph.numbers.__getitem__, default=None)
+
+    def _reached(self, root: int, test: Test) -> list[int]:
+        """Return the nodes on such ways that have such a result, or one that nobody knows."""
         found, seen, todo = list[int](), set[int](), [root]
         while todo:
             at = todo.pop()
             if at in seen:
                 continue
             seen.add(at)
-            has_it = self._has(at, test)
-            if has_it and not (below and at == root):
-                found.append(at)
-            if has_it is not False or at == root:
+            may_have_it = self._has(at, test) is not False
+            found += [at] if may_have_it else []
+            if may_have_it or at == root:
                 todo += self._behind(at)
-        return min(found, key=self.graph.numbers.__getitem__, default=None)
+        return found
 
     def _behind(self, at: int) -> list[int]:
         """Return the places of the nodes that a node's own gradients go to, leaves apart."""

@@ -88,6 +88,66 @@ FAULTS = {
         ("torch.acos(cosine)", "torch.acos(cosine.clamp(-1 + 1e-6, 1 - 1e-6))"),
         "acos() is taken at 1",
     ),
+    "the logarithm of sums that underflow, before a mean over a mask": (
+        """
+        layer = nn.Linear(4, 12)
+        scores = 300 * layer(torch.randn(12, 4))
+        mask = (torch.rand(12, 12) > 0.5).float()
+        mask[:, 0] = 1
+        gathered = torch.exp(scores - scores.max(1, keepdim=True)[0].detach())
+        mean = (mask * torch.log(gathered)).sum(1) / mask.sum(1)
+        loss = -mean.mean()
+        loss.backward()
+        """,
+        ("torch.log(gathered)", "torch.log(gathered + 1e-6)"),
+        "log() is -inf at 0 and NaN below, and was given 0",
+    ),
+    "a target that is the logarithm of a negative number": (
+        """
+        def encode(boxes, priors):
+            sizes = boxes[:, 2:] - boxes[:, :2]
+            target = torch.log(sizes / priors)
+            return target
+
+        layer = nn.Linear(5, 2)
+        boxes = torch.rand(16, 4)
+        target = encode(boxes, torch.full((16, 2), 0.5))
+        loss = F.smooth_l1_loss(layer(torch.randn(16, 5)), target)
+        loss.backward()
+        """,
+        ("torch.log(sizes / priors)", "torch.log(sizes.abs().clamp(min=1e-6) / priors)"),
+        "Not read, and not finite at some values: target = torch.log(sizes / priors)",
+    ),
+    "the logarithm of weights that are negative, of which nothing is kept": (
+        """
+        def gathered(scores, seen):
+            weights = torch.full((12, 12), (seen - 11) / (seen * 11))
+            logs = weights.log()
+            return torch.logsumexp((scores + logs.view(12, 12, 1)).sum(2), dim=1)
+
+        layer = nn.Linear(4, 3)
+        x = torch.randn(12, 4)
+        spread = torch.exp(layer(x))
+        scores = (spread.view(1, 12, 3) - torch.randn(12, 1, 3)) ** 2
+        loss = gathered(scores, 3.0).mean() + spread.mean()
+        loss.backward()
+        """,
+        ("weights.log()", "weights.abs().log()"),
+        "not finite at some values: logs = weights.log()",
+    ),
+    "the standard deviation of a batch of one": (
+        """
+        import warnings
+        warnings.simplefilter("ignore")
+        layer = nn.Linear(4, 1)
+        returns = torch.randn(1)
+        scaled = (returns - returns.mean()) / (returns.std() + 1e-8)
+        loss = (scaled * layer(torch.randn(20, 4)).flatten()).mean()
+        loss.backward()
+        """,
+        ("returns.std()", "returns.std(unbiased=False)"),
+        "std of one number is NaN",
+    ),
 }
 # two weighted means in one loss, without a single weight: each is 0 / 0
 MEANS = """
@@ -172,3 +232,48 @@ def test_a_line_that_only_goes_on_with_nan_divides_by_no_0() -> None:
         assert found.cause == "nan"
         assert "The same in" not in str(found)
     assert asked(HEAD + textwrap.dedent(MEANS.format(on="ones", off="ones"))).cause != "nan"
+
+
+# what must not be blamed, though it stands on the way and has no result of some values
+INNOCENT = {
+    "raw data that hold NaN, before a logarithm": (
+        """
+        layer = nn.Linear(5, 2)
+        raw = torch.rand(16, 2) + 1
+        raw[3, 1] = float("nan")
+        target = torch.log(raw)
+        loss = F.mse_loss(layer(torch.randn(16, 5)), target)
+        loss.backward()
+        """,
+        "not finite at some values: target = torch.log(raw)",
+    ),
+    "an exponential that was read and is finite": (
+        """
+        layer = nn.Linear(5, 20)
+        spread = torch.exp(layer(torch.randn(16, 5)))
+        weights = -torch.rand(16, 20)
+        loss = torch.logsumexp(spread + weights.log(), 1).mean()
+        loss.backward()
+        """,
+        "not finite at some values: spread",
+    ),
+    "a division by counts above 0": (
+        """
+        layer = nn.Linear(5, 20)
+        mask = (torch.rand(16, 20) > 0.3).float()
+        attention = torch.full((16, 20), float("-inf")).softmax(1)
+        mean = (layer(torch.randn(16, 5)) * attention).sum(1) / mask.sum(1)
+        loss = mean.mean()
+        loss.backward()
+        """,
+        "keep what it divides by away from 0",
+    ),
+}
+
+
+def test_what_is_known_to_be_finite_is_not_blamed() -> None:
+    for title, (code, blamed) in INNOCENT.items():
+        found = asked(HEAD + textwrap.dedent(code))
+        text = " ".join(str(found).split())
+        assert found.cause == "nan", (title, text)
+        assert blamed not in text, (title, text)

@@ -25,8 +25,9 @@ ROOTS = SQUARE_ROOTS | {"norm", "vector_norm", "linalg_vector_norm"}
 ARCS = {"acos", "asin", "arccos", "arcsin", "atanh", "arctanh"}
 GROWING = {"exp", "expm1", "exp2", "sinh", "cosh"}
 _SCALES = {"mul", "div", "true_divide", "neg", "__rmul__", "__mul__"}
-_SPREADS = {"std", "var"}
-DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "reciprocal", "__rdiv__"}
+SPREADS = {"std", "var"}
+DIVISIONS = {"div", "true_divide", "divide", "__truediv__", "__rdiv__"}
+DIVISIONS |= {"reciprocal", "reciprocal_"}
 _DIFFERENCES = {"sub", "rsub", "__rsub__", "neg"}
 _CLAMPS = {"clamp", "clip", "clamp_min", "clamp_max"}
 POWERS = {"pow", "__pow__", "float_power"}
@@ -72,7 +73,7 @@ def _of_call(facts: Facts, words: Words, call: Call) -> Advice | None:
         return Advice(say("advice.arc", function=function))
     if function in POWERS:
         return Advice(say("advice.power", code=words.code(call))) if has_fraction(call) else None
-    if function in _SPREADS:
+    if function in SPREADS:
         return Advice(say("advice.spread", function=function))
     if function in _VECTORS:
         return Advice(say("advice.eigenvectors"))

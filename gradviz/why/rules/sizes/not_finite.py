@@ -16,7 +16,7 @@ from gradviz.why.evidence.handed_on import plain_name
 from gradviz.why.evidence.measured import Block, Step, numbers
 from gradviz.why.evidence.softmaxes import SOFTMAX, masked_rows
 from gradviz.why.rules.silent.silent import lines_once
-from gradviz.why.rules.sizes.advice import advice, has_fraction
+from gradviz.why.rules.sizes.advice import advice
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
 from gradviz.why.rules.sizes.nan_in_data import nan_in_data
@@ -24,18 +24,13 @@ from gradviz.why.rules.sizes.nan_in_own_backward import nan_in_own_backward
 from gradviz.why.rules.sizes.read_values import made_in_forward
 from gradviz.why.rules.sizes.rows_without_keys import rows_without_keys
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
+from gradviz.why.rules.sizes.suspects import suspected, values_in_loss
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
-# what is not finite at some values, though what goes in is
-RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
-RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
-RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
 DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
-POWERS = {"pow", "__pow__", "float_power"}
-MOST_SUSPECTS = 4
 _INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
@@ -129,7 +124,8 @@ def _forward_unread(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> E
     )
     codes = [sizes.words.code(c) for c in suspects]
     others = [say("small.suspects", codes=codes)] if codes else []
-    advised = advice(sizes.facts, sizes.words, [*reversed(suspects), call])
+    suspects = _mended_first(sizes, suspects)
+    advised = advice(sizes.facts, sizes.words, [*suspects, call])
     places = advised.calls if advised is not None else ()
     answer = sizes.answer(
         cause,
@@ -142,23 +138,12 @@ def _forward_unread(sizes: Sizes, cause: Cause, broken: str, run: Backward) -> E
     return answer if advised is None else answer._replace(mend=advised.mend)
 
 
-def _values_in_loss(sizes: Sizes, run: Backward) -> set[int]:
-    """Return the states whose values went into the loss of a backward."""
-    return sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
-
-
-def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
-    """Return the calls on the way to a loss whose results were not read, and that are not finite at
-    some values: of each line the first, and none where there are many lines."""
-    behind = _values_in_loss(sizes, run)
-    found = list[Call]()
-    for call in (c for c in sizes.facts.ordinary_calls if c.id < seen.id):
-        made = [sizes.graph.tensor[i] for i in call.outputs if i in behind]
-        unread = any(t.requires_grad and values(sizes, t.id) is None for t in made)
-        if unread and is_risky(call):
-            found.append(call)
-    first = lines_once(found)
-    return first if len(first) <= MOST_SUSPECTS else []
+def _mended_first(sizes: Sizes, suspects: list[Call]) -> list[Call]:
+    """Return some calls with that one first, of the last ones, of which is known what keeps it
+    finite."""
+    is_known = [advice(sizes.facts, sizes.words, [call]) is not None for call in suspects]
+    last = max((i for i, known in enumerate(is_known) if known), default=0)
+    return [*suspects[last : last + 1], *suspects[:last], *suspects[last + 1 :]]
 
 
 def _nearest_first(sizes: Sizes, run: Backward, suspects: list[Call]) -> list[Call]:
@@ -176,14 +161,6 @@ def _nearest_first(sizes: Sizes, run: Backward, suspects: list[Call]) -> list[Ca
         for call in suspects
         if line_of(call) == line_of(breaking) or not behind.isdisjoint(call.outputs)
     ]
-
-
-def is_risky(call: Call) -> bool:
-    """Say whether a call is not finite at some values: a division only by a tensor."""
-    function = plain_name(call.function)
-    if function in POWERS:
-        return has_fraction(call)
-    return function in RISKY or (function in DIVISIONS and len(call.inputs) == 2)
 
 
 def likely_made(
@@ -210,7 +187,7 @@ def first_result(
 ) -> tuple[Call | None, bool]:
     """Return the first call on the way to a loss with such a result, and whether it is proven
     that this call made it."""
-    behind = _values_in_loss(sizes, run)
+    behind = values_in_loss(sizes, run)
     all_read = True  # were all results of at most 8 elements so far?
     for call in sizes.graph.calls[: run.call_id]:
         if call.function in _UNSET:
@@ -390,7 +367,7 @@ def _of_masked_rows(
     sizes: Sizes, cause: Cause, broken: str, run: Backward, nodes: list[int], seen: str
 ) -> Explanation | None:
     """Tell of a softmax on the way to a loss whose input a mask filled with an infinity."""
-    behind = _values_in_loss(sizes, run)
+    behind = values_in_loss(sizes, run)
     before = [c for c in sizes.graph.calls[: run.call_id] if not c.bookkeeping]
     on_the_way = [c for c in before if c.function.endswith("_") or behind & {*c.outputs}]
     rows = masked_rows(sizes.facts, on_the_way, _infinite_names(sizes))

@@ -28,6 +28,7 @@ from gradviz.why.rules.sizes.advice import (
     advice,
 )
 from gradviz.why.rules.sizes.sizes import Sizes
+from gradviz.why.rules.sizes.suspects import suspects_of_data
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
@@ -248,5 +249,15 @@ def _of_input(
     )
     if tensor.requires_grad:
         return answer
+    suspects = suspects_of_data(sizes, [tensor.id])
+    advised = advice(sizes.facts, sizes.words, suspects)
+    if advised is not None:
+        codes = [sizes.words.code(call) for call in suspects]
+        why = [answer.why, say("small.suspects", codes=codes)]
+        calls = [*advised.calls, *suspects, made.call]
+        told = sizes.answer(
+            cause, "forward_call", calls=calls, sure=Sure.LIKELY, broken=broken, why=why
+        )
+        return told._replace(mend=advised.mend)
     mend = say("advice.nan_to_num", name=Code(name), code=sizes.words.at(made.call))
     return answer._replace(mend=mend)
