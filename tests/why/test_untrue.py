@@ -2765,7 +2765,7 @@ def test_a_part_that_another_loss_trains_is_not_counted_as_reached() -> None:
 @pytest.mark.parametrize(
     ("clearing", "form", "told"),
     [
-        ("net.zero_grad()", "left_out_cleared", "net.zero_grad"),
+        ("net.zero_grad()", "left_out_cleared", "cleared unused ("),
         ("opt.zero_grad()", "left_out", "add up unused"),
         ("net[2].zero_grad()", "left_out", "add up unused"),
     ],
