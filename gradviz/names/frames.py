@@ -15,7 +15,7 @@ from gradviz.names.position import Place, display_name, dotted, is_literal, stat
 
 STATEMENT = 240  # characters of a statement that is read again
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
-_FILLING = ("append", "add", "extend", "insert", "appendleft")  # methods of lists, sets and deques
+FILLING = ("append", "add", "extend", "insert", "appendleft")  # methods of lists, sets and deques
 # arguments that say how a tensor is made, not of what
 _HOW = ("dtype", "device", "layout", "requires_grad", "pin_memory", "memory_format")
 _SIZES = ("size", "numel", "dim")  # methods that tell a size
@@ -209,7 +209,7 @@ def value_kept(frame: Frame, code: str) -> str:
 def _filling(call: Any) -> ast.Attribute | None:
     """Return the method of a call that adds to a list, a set or a deque; None of any other node."""
     method = call.func if isinstance(call, ast.Call) else None
-    return method if isinstance(method, ast.Attribute) and method.attr in _FILLING else None
+    return method if isinstance(method, ast.Attribute) and method.attr in FILLING else None
 
 
 def list_of(code: str) -> str:

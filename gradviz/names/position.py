@@ -222,6 +222,16 @@ def dotted(node: ast.AST) -> str | None:
     return None
 
 
+def part_written(owner: str, path: str) -> str:
+    """Return how code names a part of a module, by the path that torch gives it.
+
+    >>> part_written("self", "head.0.fc"), part_written("net", "")
+    ('self.head[0].fc', 'net')
+    """
+    steps = path.split(".") if path else []
+    return owner + "".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps)
+
+
 def is_literal(node: ast.AST) -> bool:
     """Tell whether a node is a constant, or one with a sign.
 

@@ -181,7 +181,7 @@ def _pair(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def operand_written(code: str, nr: int, count: int) -> str:
+def tensor_written(code: str, nr: int, count: int) -> str:
     """Return the name that is written as one of the tensors of a call; "" where no name is, or
     where it cannot be told which is which.
 
@@ -190,9 +190,9 @@ def operand_written(code: str, nr: int, count: int) -> str:
         nr: of the tensor among those of the call.
         count: how many tensors the call was given.
 
-    >>> operand_written("h = torch.cat([x, self.act], -1)", 1, 2)
+    >>> tensor_written("h = torch.cat([x, self.act], -1)", 1, 2)
     'self.act'
-    >>> operand_written("x * f(y)", 1, 2), operand_written("f(x, y)", 0, 1)
+    >>> tensor_written("x * f(y)", 1, 2), tensor_written("f(x, y)", 0, 1)
     ('', '')
     """
     try:

@@ -10,9 +10,9 @@ from gradviz.graph.facts import Facts
 from gradviz.graph.records import Backward, Call, Tensor
 from gradviz.graph.training import line_of
 from gradviz.why.account.remark import Remark, Weight
+from gradviz.why.evidence.handed_on import ONES
 from gradviz.words.words import Words
 
-_ONES = {"ones", "ones_like"}
 _FOURIER = {"fft_rfft", "fft_rfft2", "fft_rfftn"}  # of which the last dimension gets another size
 _CONVOLUTIONS = {"conv1d", "conv2d", "conv3d"}
 
@@ -47,9 +47,12 @@ def mixed_points(facts: Facts, words: Words) -> Iterator[Remark]:
     for run in reversed(facts.graph.backwards):
         call = facts.graph.call[run.call_id]
         line = line_of(call) or call.id
-        if run.kind == "grad" and line not in seen:
-            seen.add(line)
-            yield from (_told(facts, words, mixed) for mixed in _mixed(facts, run, call))
+        if run.kind != "grad" or line in seen:
+            continue
+        seen.add(line)
+        mixed = _mixed(facts, run, call)
+        if mixed is not None:
+            yield _told(facts, words, mixed)
 
 
 def _told(facts: Facts, words: Words, mixed: Mixed) -> Remark:
@@ -66,20 +69,20 @@ def _told(facts: Facts, words: Words, mixed: Mixed) -> Remark:
     return Remark(Weight.WEIGHTY, key, fields, (mixed.call, mixed.mixing))
 
 
-def _mixed(facts: Facts, run: Backward, call: Call) -> Iterator[Mixed]:
-    """Yield the one derivative of a run of ``autograd.grad`` that is such a sum, if it is."""
+def _mixed(facts: Facts, run: Backward, call: Call) -> Mixed | None:
+    """Return the derivative of a run of ``autograd.grad``, where it is such a sum."""
     tensor, maker = facts.graph.tensor, facts.maker
     given = [maker.get(i) for i in call.inputs[2:]]
-    with_ones = any(one is not None and one.function in _ONES for one in given)
+    with_ones = any(one is not None and one.function in ONES for one in given)
     is_trained_with = any(tensor[i].requires_grad for i in call.outputs)
     if len(run.returned) != 1 or not with_ones or not is_trained_with:
-        return
+        return None
     outputs, by = tensor[call.inputs[0]], tensor[run.returned[0][0]]
     for mixing in _between(facts, outputs, by):
         dim = _shared(facts, mixing, outputs.shape or (), by.shape or ())
         if dim is not None:
-            yield Mixed(call, outputs, by, mixing, dim)
-            return
+            return Mixed(call, outputs, by, mixing, dim)
+    return None
 
 
 def _between(facts: Facts, outputs: Tensor, by: Tensor) -> list[Call]:

@@ -12,7 +12,7 @@ from gradviz.graph.records import Call
 from gradviz.graph.training import line_of
 from gradviz.names.written import numbers_read
 from gradviz.why.account.remark import Remark, Weight
-from gradviz.why.evidence.handed_on import KEEPING, computed, plain_name
+from gradviz.why.evidence.handed_on import KEEPING, ONES, computed, plain_name
 from gradviz.words.words import Words
 
 _NORMS = {"norm", "linalg_norm", "linalg_vector_norm", "vector_norm"}
@@ -123,7 +123,7 @@ def _is_compared(facts: Facts, norm: Call) -> bool:
         if plain_name(call.function) == "sub" and len(call.inputs) == 1 and call.source is not None:
             return any(n.value > 0 for n in numbers_read(call.source))
         other = facts.maker.get(call.inputs[-1]) if len(call.inputs) == 2 else None
-        if other is not None and other.function in ("ones", "ones_like"):
+        if other is not None and other.function in ONES:
             return call.function in ("sub", "mse_loss")
     return False
 

@@ -25,6 +25,9 @@ LINEAR = TOGETHER | frozenset(
 )
 
 
+ONES = frozenset({"ones", "ones_like"})
+
+
 def plain_name(function: str) -> str:
     """Return the name of a function without what marks it as one in place.
 

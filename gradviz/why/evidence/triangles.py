@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradviz.graph.facts import Facts, code_of
 from gradviz.graph.records import Call
 from gradviz.names.written import diagonal_written
-from gradviz.why.evidence.handed_on import computed, plain_name
+from gradviz.why.evidence.handed_on import ONES, computed, plain_name
 
 # what leaves each number in its row and column
 _IN_PLACE = frozenset(
@@ -17,7 +17,6 @@ _IN_PLACE = frozenset(
     unsqueeze view""".split()
 )
 _NOT = {"__invert__", "logical_not", "bitwise_not"}
-_ONES = {"ones", "ones_like"}
 # the end of a comparison with a number; and what is 0 or 1 less a mask
 _COMPARED = re.compile(r"(==|!=|>|<|\b(?:eq|ne|gt|lt)\()\s*([01])(?:\.0?)?\s*\)*$")
 _TRUE_OF_ONES = {"==1", "!=0", ">0", "eq(1", "ne(0", "gt(0"}
@@ -65,7 +64,7 @@ def triangle(facts: Facts, mask: int) -> Triangle | None:
 def _made(facts: Facts, call: Call, *, is_lower: bool) -> Triangle | None:
     """Return the triangle of ones that a call of ``tril`` or ``triu`` made."""
     ones = facts.maker.get(computed(facts, call.inputs[0], _IN_PLACE))
-    if ones is None or ones.function not in _ONES or call.source is None:
+    if ones is None or ones.function not in ONES or call.source is None:
         return None
     diagonal = diagonal_written(call.source, plain_name(call.function))
     return None if diagonal is None else Triangle(is_lower, diagonal)

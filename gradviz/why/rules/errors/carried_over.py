@@ -370,6 +370,31 @@ def place_of_keeping(failure: Failure, maker: Call, names: list[str]) -> Call | 
     return None
 
 
+class FromEarlier(NamedTuple):
+    """What a backward met of earlier iterations that no statement of the loop carries over.
+
+    Attributes:
+        every: what was taken from before; not empty.
+        node: the node that had given up what it saved.
+        first: the earlier backward.
+    """
+
+    every: list[Carried]
+    node: Node
+    first: Call
+
+
+def unbound_from_earlier(failure: Failure) -> FromEarlier | None:
+    """Return what came from earlier iterations in another way than by a name that the loop binds;
+    None where nothing did."""
+    every = carries(failure)
+    if failure.freed is None or not every:
+        return None
+    node, earlier = failure.freed
+    first = failure.graph.call[earlier.call_id]
+    return None if bounds_in_loop(failure, every, first) else FromEarlier(every, node, first)
+
+
 def carries(failure: Failure) -> list[Carried]:
     """Return what a loop takes from before the earlier backward into this one: an RNN's state,
     a running loss."""

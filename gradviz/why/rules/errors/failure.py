@@ -25,7 +25,7 @@ from gradviz.graph.records import (
     Tensor,
 )
 from gradviz.names.frames import frames, names_in, place_at, variables_of
-from gradviz.names.written import operand_written
+from gradviz.names.written import tensor_written
 from gradviz.why.evidence.messages import (
     cause_of,
     number,
@@ -212,7 +212,7 @@ class Failure:
             return tensor.code_name if tensor.code_name in names else names.pop() or ""
         given = [self.graph.tensor[i].object_id for i in place.inputs]
         nr = given.index(tensor.object_id) if tensor.object_id in given else None
-        word = "" if nr is None else operand_written(code_of(place), nr, len(given))
+        word = "" if nr is None else tensor_written(code_of(place), nr, len(given))
         return word or self.in_code(tensor)
 
     def detached_in(self, place: Call, tensors: Iterable[Tensor]) -> list[str]:

@@ -11,12 +11,11 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, ModuleCall, Source
 from gradviz.names.bindings import scope_of
 from gradviz.names.frames import keepers, names_in, place_of_keeper
-from gradviz.names.position import dotted
+from gradviz.names.position import dotted, part_written
 from gradviz.why.rules.errors.carried_over import (
     Carried,
-    bounds_in_loop,
-    carries,
     names_of_carried,
+    unbound_from_earlier,
 )
 from gradviz.why.rules.errors.detaching import each_of
 from gradviz.why.rules.errors.failure import LINE, Failure
@@ -54,15 +53,10 @@ class _Keeper(NamedTuple):
 def kept_in_an_attribute(failure: Failure) -> Explanation | None:
     """Tell of an attribute that a module's method fills in each iteration, and reads in the next
     one, with a variable of its own between."""
-    every = carries(failure)
-    if failure.freed is None or not every:
+    found = unbound_from_earlier(failure)
+    if found is None or any("." in name for name in names_of_carried(failure, found.every)):
         return None
-    node, earlier = failure.freed
-    first = failure.graph.call[earlier.call_id]
-    if bounds_in_loop(failure, every, first) or any(
-        "." in n for n in names_of_carried(failure, every)
-    ):
-        return None
+    every, node, first = found
     keeper = _keeper_of(failure, every[0].maker)
     runs = [] if keeper is None else _runs_of(failure, keeper.kind, every[0].reader, first)
     if keeper is None or not runs:
@@ -168,10 +162,8 @@ def _kept_anew(node: Any, name: str, n: int) -> str:
 def _name_of(failure: Failure, run: ModuleCall) -> str:
     """Return what the program calls a module that ran; "" where that is no variable."""
     root = next((m.name for m in failure.graph.modules if m.id == run.module_id), "")
-    parts = [root, *run.path.split(".")] if run.path else [root]
-    known = all(part.isidentifier() for part in parts[:1]) and root != run.kind
-    ways = "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])
-    return f"{root}{ways}" if known else ""
+    is_variable = root.isidentifier() and root != run.kind
+    return part_written(root, run.path) if is_variable else ""
 
 
 def _begins_with_none(failure: Failure, keeper: _Keeper) -> bool:

@@ -14,15 +14,14 @@ import torch
 
 from gradviz.graph.findings import Cause
 from gradviz.graph.records import Call, Source
+from gradviz.names.frames import FILLING
 from gradviz.names.position import dotted
 from gradviz.why.code.reading import UNREAD, WIDTH, own_variables
-from gradviz.why.rules.errors.carried_over import bounds_in_loop, carries
+from gradviz.why.rules.errors.carried_over import unbound_from_earlier
 from gradviz.why.rules.errors.failure import Failure, call_at
 from gradviz.why.rules.errors.lists_never_emptied import is_filled_since, is_nothing_else
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
-
-_FILLING = ("append", "appendleft", "extend", "add")
 
 
 class _Memory(NamedTuple):
@@ -41,13 +40,10 @@ class _Memory(NamedTuple):
 
 def kept_in_a_memory(failure: Failure) -> Explanation | None:
     """Tell of a list that still has what an earlier iteration computed."""
-    every = carries(failure)
-    if failure.freed is None or not every:
+    found = unbound_from_earlier(failure)
+    if found is None:
         return None
-    node, earlier = failure.freed
-    first = failure.graph.call[earlier.call_id]
-    if bounds_in_loop(failure, every, first):
-        return None
+    every, node, first = found
     is_read = any(is_filled_since(failure, one, first) for one in every)
     memory = _memory_of(failure, {one.tensor.object_id for one in every}, first)
     if memory is None or not (is_read or is_nothing_else(failure, every)):
@@ -76,7 +72,7 @@ def _memories(failure: Failure) -> Iterator[_Memory]:
     """Yield the lists that the program fills and that the code which called backward can name."""
     line, code = failure.failed, failure.statements
     names = line.frames[-1].names if line is not None and line.frames else {}
-    calls = () if code is None else (c for method in _FILLING for c in code.calls(method))
+    calls = () if code is None else (c for method in FILLING for c in code.calls(method))
     for place, call in calls:
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         written = None if owner is None else dotted(owner)

@@ -20,7 +20,7 @@ from gradviz.names.frames import (
 )
 from gradviz.names.position import callee_of, dotted
 from gradviz.names.statements import loop_around, stands_in
-from gradviz.why.rules.errors.carried_over import Carried, bounds_in_loop, carries
+from gradviz.why.rules.errors.carried_over import Carried, unbound_from_earlier
 from gradviz.why.rules.errors.failure import Failure
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
@@ -28,13 +28,10 @@ from gradviz.words.speech import Code, say
 
 def kept_in_a_list(failure: Failure) -> Explanation | None:
     """Tell of a list that each iteration fills and reads as a whole, and that nothing empties."""
-    every = carries(failure)
-    if failure.freed is None or not every:
+    found = unbound_from_earlier(failure)
+    if found is None:
         return None
-    node, earlier = failure.freed
-    first = failure.graph.call[earlier.call_id]
-    if bounds_in_loop(failure, every, first):
-        return None
+    every, node, first = found
     kept = [
         (one, place)
         for one in every

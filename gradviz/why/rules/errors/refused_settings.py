@@ -24,7 +24,7 @@ from gradviz.words.speech import Code
 
 _UNKNOWN = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 _SCHEDULE = torch.optim.lr_scheduler.LRScheduler
-ALIKE = 0.75  # how much of two names has to be the same
+_ALIKE = 0.75  # how much of two names has to be the same
 
 
 def of_another_class(line: FailedLine, failure: Failure) -> Fields:
@@ -50,7 +50,7 @@ def without_setting(line: FailedLine, failure: Failure) -> Fields:
     made = _made(line, failure)
     if made is None or all(k.arg != made.word for k in made.call.keywords):
         return None
-    near = difflib.get_close_matches(made.word, made.taken, n=2, cutoff=ALIKE)
+    near = difflib.get_close_matches(made.word, made.taken, n=2, cutoff=_ALIKE)
     known = {k.arg for k in made.call.keywords}
     wanted = near[0] if len(near) == 1 and near[0] not in known else None
     return {
@@ -93,15 +93,9 @@ def _class_called(line: FailedLine, call: ast.Call) -> type | None:
 
 def _with_word(call: ast.Call, word: str, wanted: str | None) -> str:
     """Return the code of a call with a keyword by another name, or without it."""
-    given = [ast.unparse(argument) for argument in call.args]
-    for keyword in call.keywords:
-        name = wanted if keyword.arg == word else keyword.arg
-        value = ast.unparse(keyword.value)
-        if keyword.arg is None:
-            given.append(f"**{value}")
-        elif name is not None:
-            given.append(f"{name}={value}")
-    return f"{ast.unparse(call.func)}({', '.join(given)})"
+    kept = [k for k in call.keywords if wanted is not None or k.arg != word]
+    named = [ast.keyword(wanted if k.arg == word else k.arg, k.value) for k in kept]
+    return ast.unparse(ast.Call(call.func, call.args, named))
 
 
 # --- a schedule that begins in the middle ---------------------------------------------------------
@@ -152,9 +146,8 @@ def _given(call: ast.Call, name: str, words: list[str]) -> ast.expr | None:
 def _without(call: ast.Call, given: ast.expr) -> str:
     """Return the code of a call without one of its arguments, and what comes by place after it."""
     kept = call.args[: call.args.index(given)] if given in call.args else call.args
-    words = [ast.unparse(argument) for argument in kept]
-    words += [f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords if k.value is not given]
-    return f"{ast.unparse(call.func)}({', '.join(words)})"
+    named = [k for k in call.keywords if k.value is not given]
+    return ast.unparse(ast.Call(call.func, kept, named))
 
 
 def _is_number(statement: Any) -> bool:

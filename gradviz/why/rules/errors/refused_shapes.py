@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradviz.names.position import part_written
 from gradviz.names.statements import where_made
 from gradviz.why.question.failed_line import FailedLine
 from gradviz.why.rules.errors.failure import Failure
@@ -121,15 +122,5 @@ def _layer_taking(line: FailedLine, told: Reshape) -> list[Any]:
     ((name, layer),) = taking
     place = where_made(type(owner), name.partition(".")[0])
     anew = Code(f"nn.Linear({told.own}, {layer.out_features})")
-    mend = say("raised.layer_of_rows", anew=anew, layer=Code(_written(name)))
+    mend = say("raised.layer_of_rows", anew=anew, layer=Code(part_written("self", name)))
     return [mend, *([] if place is None else [place])]
-
-
-def _written(name: str) -> str:
-    """Return how the code of a module names a part of it.
-
-    >>> _written("fc"), _written("head.0.fc")
-    ('self.fc', 'self.head[0].fc')
-    """
-    steps = (f"[{step}]" if step.isdecimal() else f".{step}" for step in name.split("."))
-    return f"self{''.join(steps)}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from gradviz.graph import preview
 from gradviz.graph.facts import code_of
 from gradviz.graph.findings import Cause
 from gradviz.graph.flow import is_deepcopy
-from gradviz.graph.records import Call, CutReason, Node, Source, Tensor
+from gradviz.graph.records import Backward, Call, CutReason, Node, Source, Tensor
 from gradviz.graph.training import Did, Moment, line_of
 from gradviz.names.frames import names_bound
 from gradviz.why.code.own_functions import LETTING_GO, NUMBERS_OUT, backward_of
@@ -239,16 +239,9 @@ def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
     which the loss is made, does not depend on it: a last bias is a summand. What the backward of a
     custom Function computes is a derivative only as far as that says so: none of what left torch
     in there."""
-    graph, above = gradients.graph, gradients.above(asked)
-    behind = set(gradients.flow.behind)
-    custom = gradients.custom_above(asked)
-    for run in reversed([b for b in graph.backwards if b.kind == "grad"]):
-        derived = graph.call[run.call_id]
-        made = [graph.tensor[i] for i in derived.outputs if i in behind]
-        has_graph = any(t.requires_grad and not t.is_leaf for t in made)
-        if not has_graph and not (made and custom and asks_for_graph(derived)):
-            continue
-        behind |= gradients.facts.ancestors(derived.inputs)  # one derivative is made of another
+    above, custom = gradients.above(asked), gradients.custom_above(asked)
+    behind = gradients.flow.behind
+    for run, derived, has_graph in _derivatives_in(gradients, behind, of_custom=bool(custom)):
         if not above.isdisjoint(run.roots):
             return _dropped(gradients, asked, custom, derived, has_graph)
     return None
@@ -256,20 +249,27 @@ def drops_out(gradients: Gradients, asked: Asked) -> Explanation | None:
 
 def derived_for_loss(gradients: Gradients, nodes: Set[int]) -> Call | None:
     """Return the last autograd.grad that derived, with a graph, what one of some nodes made, and
-    whose derivatives the loss is made of."""
-    graph, facts = gradients.graph, gradients.facts
-    reachable, behind = facts.reachable(gradients.roots), set[int]()
+    whose derivatives the loss is made of and sends a gradient to."""
+    edges = {t.id: t.gradient_edge for t in gradients.graph.tensors if not t.is_leaf}
+    sent_to = {i for i, edge in edges.items() if edge and edge.node_id in gradients.flow.nodes}
+    derivatives = _derivatives_in(gradients, sent_to)
+    return next((call for run, call, _ in derivatives if not nodes.isdisjoint(run.roots)), None)
+
+
+def _derivatives_in(
+    gradients: Gradients, states: Set[int], *, of_custom: bool = False
+) -> Iterator[tuple[Backward, Call, bool]]:
+    """Yield each ``autograd.grad`` of whose derivatives some states are made, the last first: its
+    run, its call, and whether the derivatives have a graph. ``of_custom``: a custom Function
+    computed them, so those that have none though it was asked for, too."""
+    graph, behind = gradients.graph, {*states}
     for run in reversed([b for b in graph.backwards if b.kind == "grad"]):
-        derived = graph.call[run.call_id]
-        made = (graph.tensor[i] for i in derived.outputs)
-        edges = {t.id: t.gradient_edge for t in made if t.gradient_edge and not t.is_leaf}
-        nodes_made = {edge.node_id for edge in edges.values()}
-        if behind.isdisjoint(edges) and reachable.isdisjoint(nodes_made):
-            continue
-        behind |= facts.ancestors(derived.inputs)  # one derivative is made of another
-        if not nodes.isdisjoint(run.roots):
-            return derived
-    return None
+        call = graph.call[run.call_id]
+        made = [graph.tensor[i] for i in call.outputs if i in behind]
+        has_graph = any(t.requires_grad and not t.is_leaf for t in made)
+        if has_graph or (made and of_custom and asks_for_graph(call)):
+            behind |= gradients.facts.ancestors(call.inputs)  # one derivative is made of another
+            yield run, call, has_graph
 
 
 def _dropped(

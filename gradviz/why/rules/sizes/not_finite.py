@@ -13,10 +13,10 @@ from gradviz.graph.records import Backward, Call, NodeKind
 from gradviz.graph.training import line_of
 from gradviz.names.written import Number
 from gradviz.why.evidence.handed_on import plain_name
-from gradviz.why.evidence.measured import Block, Step, numbers
+from gradviz.why.evidence.measured import Block, Step
 from gradviz.why.evidence.softmaxes import SOFTMAX, masked_rows
 from gradviz.why.rules.silent.silent import lines_once
-from gradviz.why.rules.sizes.advice import advice
+from gradviz.why.rules.sizes.advice import QUOTIENTS, advice
 from gradviz.why.rules.sizes.broken_derivative import Factor, Point, origin, point_of
 from gradviz.why.rules.sizes.nan_before import had_broken_weights, nan_before
 from gradviz.why.rules.sizes.nan_in_data import nan_in_data
@@ -24,13 +24,12 @@ from gradviz.why.rules.sizes.nan_in_own_backward import nan_in_own_backward
 from gradviz.why.rules.sizes.read_values import made_in_forward
 from gradviz.why.rules.sizes.rows_without_keys import rows_without_keys
 from gradviz.why.rules.sizes.sizes import Sizes, title_of
-from gradviz.why.rules.sizes.suspects import suspected, values_in_loss
+from gradviz.why.rules.sizes.suspects import suspected, values, values_in_loss
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import say
 
 NAN = Cause.NAN, "NaN"
 INF = Cause.EXPLODING, "inf"
-DIVISIONS = {"div", "true_divide", "divide", "__truediv__"}
 _INFINITE = re.compile(r"\binf(inity)?\b")
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty")  # their values mean nothing
 
@@ -154,7 +153,7 @@ def _nearest_first(sizes: Sizes, run: Backward, suspects: list[Call]) -> list[Ca
     if breaking is None or line_of(breaking) not in {line_of(call) for call in suspects}:
         return suspects
     factors = [i for i in breaking.inputs if not sizes.graph.tensor[i].requires_grad]
-    is_linear = plain_name(breaking.function) in DIVISIONS and len(factors) == 1
+    is_linear = plain_name(breaking.function) in QUOTIENTS and len(factors) == 1
     behind = sizes.facts.ancestors(factors if is_linear else breaking.inputs)
     return [
         call
@@ -199,11 +198,6 @@ def first_result(
             return call, all_read and sound
         all_read = all_read and None not in results
     return None, False
-
-
-def values(sizes: Sizes, tensor_id: int) -> list[float] | None:
-    """Return the numbers of a tensor; None where they were not read."""
-    return numbers(sizes.graph.tensor[tensor_id].values or "")
 
 
 def made(sizes: Sizes, cause: Cause, broken: str, run: Backward, bad: list[Block]) -> Explanation:

@@ -13,7 +13,7 @@ from gradviz.graph.preview import number
 from gradviz.graph.records import Backward, Call
 from gradviz.graph.training import line_of
 from gradviz.why.evidence.handed_on import computed, plain_name
-from gradviz.why.evidence.measured import Measured, numbers
+from gradviz.why.evidence.measured import Measured
 from gradviz.why.evidence.softmaxes import SOFTMAX
 from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import (
@@ -28,7 +28,7 @@ from gradviz.why.rules.sizes.advice import (
     advice,
 )
 from gradviz.why.rules.sizes.sizes import Sizes
-from gradviz.why.rules.sizes.suspects import suspects_of_data
+from gradviz.why.rules.sizes.suspects import suspects_of_data, values, values_in_loss
 from gradviz.why.shown.explanation import Explanation
 from gradviz.words.speech import Code, say
 
@@ -121,7 +121,7 @@ def _divided_by_0_besides(sizes: Sizes, made: Made, run: Backward) -> list[Call]
     does: each breaks it alone."""
     if plain_name(made.call.function) not in DIVISIONS or _reason(made) != "division":
         return []
-    behind = sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
+    behind = values_in_loss(sizes, run)
     others = (c for c in sizes.facts.ordinary_calls if made.call.id < c.id < run.call_id)
     divisions = (c for c in others if not behind.isdisjoint(c.outputs) and _divides_by_0(sizes, c))
     return [c for c in lines_once(divisions) if line_of(c) != line_of(made.call)]
@@ -131,10 +131,10 @@ def _divides_by_0(sizes: Sizes, call: Call) -> bool:
     """Say whether a call divides by a 0 that was read, and gave for it what is not finite."""
     if plain_name(call.function) not in DIVISIONS or len(call.inputs) != 2:
         return False
-    read = [numbers(sizes.graph.tensor[i].values or "") for i in (*call.inputs, *call.outputs)]
+    read = [values(sizes, i) or [] for i in (*call.inputs, *call.outputs)]
     if len(read) != 3 or not all(read):
         return False
-    above, below, made = (values or [] for values in read)
+    above, below, made = read
     is_finite = all(map(math.isfinite, (*above, *below)))
     return is_finite and 0 in below and not all(map(math.isfinite, made))
 

@@ -14,21 +14,20 @@ from gradviz.why.rules.silent.silent import lines_once
 from gradviz.why.rules.sizes.advice import (
     ARCS,
     DIVISIONS,
+    GROWING,
     LOGS,
     POWERS,
+    QUOTIENTS,
     SPREADS,
     SQUARE_ROOTS,
     has_fraction,
 )
 from gradviz.why.rules.sizes.sizes import Sizes
 
-# what is not finite at some values, though what goes in is
-RISKY = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acos", "asin", "atanh"}
-RISKY |= {"reciprocal", "__rdiv__"}  # of a tensor that may be 0
-RISKY |= {"exp", "expm1", "exp2", "sinh", "cosh"}  # of a large one
-_QUOTIENTS = {"div", "true_divide", "divide", "__truediv__"}
+# what is not finite at some values, though what goes in is: below 0, at 0, or of a large number
+_RISKY = LOGS | SQUARE_ROOTS | ARCS | GROWING | {"log1p", "reciprocal", "__rdiv__"}
 _NAN_BELOW = LOGS | SQUARE_ROOTS | ARCS  # of a negative number, or one beyond 1
-MOST_SUSPECTS = 4
+_MOST_SUSPECTS = 4
 
 
 def values_in_loss(sizes: Sizes, run: Backward) -> set[int]:
@@ -36,12 +35,12 @@ def values_in_loss(sizes: Sizes, run: Backward) -> set[int]:
     return sizes.facts.ancestors([sizes.graph.call[run.call_id].inputs[0]])
 
 
-def is_risky(call: Call) -> bool:
+def _is_risky(call: Call) -> bool:
     """Say whether a call is not finite at some values: a division only by a tensor."""
     function = plain_name(call.function)
     if function in POWERS:
         return has_fraction(call)
-    return function in RISKY or (function in _QUOTIENTS and len(call.inputs) == 2)
+    return function in _RISKY or (function in QUOTIENTS and len(call.inputs) == 2)
 
 
 def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
@@ -51,7 +50,7 @@ def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
     behind = values_in_loss(sizes, run)
     read = next((b for b in sizes.broken_at if b.run == run.run and b.suspects), None)
     possible = None if read is None else _calls_of(sizes, read)
-    before = [c for c in sizes.facts.ordinary_calls if c.id < seen.id and is_risky(c)]
+    before = [c for c in sizes.facts.ordinary_calls if c.id < seen.id and _is_risky(c)]
     found = [c for c in before if _is_unread(sizes, c, behind) and _may_be(sizes, c, possible)]
     if not found and possible is not None:
         given = [i for call_id in possible for i in sizes.graph.call[call_id].inputs]
@@ -62,7 +61,7 @@ def suspected(sizes: Sizes, run: Backward, seen: Call) -> list[Call]:
 def _is_unread(sizes: Sizes, call: Call, behind: set[int]) -> bool:
     """Say whether a call made a tracked value that went in, and that was not read."""
     made = [sizes.graph.tensor[i] for i in call.outputs if i in behind]
-    return any(t.requires_grad and _values(sizes, t.id) is None for t in made)
+    return any(t.requires_grad and values(sizes, t.id) is None for t in made)
 
 
 def _may_be(sizes: Sizes, call: Call, possible: set[int] | None) -> bool:
@@ -92,11 +91,11 @@ def suspects_of_data(sizes: Sizes, given: Iterable[int]) -> list[Call]:
     if any(i not in sizes.facts.maker and sizes.not_finite(i)[0] for i in behind):
         return []
     calls = [c for c in sizes.facts.ordinary_calls if _is_unread_data(sizes, c, behind)]
-    alone = [c for c in calls if is_of_one(sizes, c)]
+    alone = [c for c in calls if _is_of_one(sizes, c)]
     return _few(alone or [c for c in calls if _has_none_below(c)])
 
 
-def is_of_one(sizes: Sizes, call: Call) -> bool:
+def _is_of_one(sizes: Sizes, call: Call) -> bool:
     """Say whether a call takes the standard deviation or the variance of one number: that divides
     by 0, where it is not told otherwise."""
     shape = sizes.graph.tensor[call.inputs[0]].shape if call.inputs else None
@@ -120,7 +119,7 @@ def _is_unread_data(sizes: Sizes, call: Call, behind: set[int]) -> bool:
 
 def _is_finite(sizes: Sizes, tensor_id: int) -> bool:
     """Say whether the numbers of a tensor are known to be finite."""
-    read = _values(sizes, tensor_id)
+    read = values(sizes, tensor_id)
     if read is not None:
         return all(map(math.isfinite, read))
     n, every = sizes.not_finite(tensor_id)
@@ -136,9 +135,9 @@ def _calls_of(sizes: Sizes, read: BrokenAt) -> set[int]:
 def _few(calls: Sequence[Call]) -> list[Call]:
     """Return the first call of each line; none of many."""
     first = lines_once(calls)
-    return first if len(first) <= MOST_SUSPECTS else []
+    return first if len(first) <= _MOST_SUSPECTS else []
 
 
-def _values(sizes: Sizes, tensor_id: int) -> list[float] | None:
+def values(sizes: Sizes, tensor_id: int) -> list[float] | None:
     """Return the numbers of a tensor; None where they were not read."""
     return numbers(sizes.graph.tensor[tensor_id].values or "")

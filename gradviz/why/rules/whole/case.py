@@ -36,6 +36,7 @@ from gradviz.why.rules.many import HAD, Many, Told, pattern
 from gradviz.why.rules.rule import Stage
 from gradviz.why.rules.silent.silent import Silent
 from gradviz.why.rules.sizes import not_finite
+from gradviz.why.rules.sizes.advice import QUOTIENTS
 from gradviz.why.rules.sizes.sizes import Sizes
 from gradviz.why.rules.whole import chosen_off, gone, targets
 from gradviz.why.rules.whole.losses import Losses
@@ -645,7 +646,7 @@ def _by_name(tensors: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _is_by_zero(size: Explanation) -> bool:
     """Say whether a division made a loss NaN: zeros are what a mask leaves of its gradient."""
-    divided = any(plain_name(c.function) in not_finite.DIVISIONS for c in size.finding.calls)
+    divided = any(plain_name(c.function) in QUOTIENTS for c in size.finding.calls)
     return size.cause is Cause.NAN and divided
 
 
