@@ -390,6 +390,7 @@ class Forward:
             is_tracked = self.graph.tensor[call.inputs[0]].requires_grad
             # data is laid out anew where it is loaded; in a forward it is as the layers want it
             if not is_tracked and (call.module_call is None or not _reordered(before, after)):
+                yield from self._batch_moved(call, before, after)
                 continue
             if _cuts_rows(call, before, after):
                 continue
@@ -405,6 +406,32 @@ class Forward:
                 "order": order,
             }
             yield Remark(Weight.WEIGHTY, "mixed_by_a_view", fields, (call,))
+
+    def _batch_moved(
+        self, call: Call, before: tuple[int, ...], after: tuple[int, ...]
+    ) -> Iterator[Remark]:
+        """Tell of a view of data that is to move the samples to another dimension."""
+        order = _order_with_batch_moved(before, after)
+        if not order or not self._is_given_to_layers(call):
+            return
+        squeezed = "".join(f".squeeze({dim})" for dim in _of_size_one(before)[::-1])
+        fields = {
+            "call": self.words.at(call),
+            "before": list(map(str, before)),
+            "after": list(map(str, after)),
+            "function": call.function,
+            "n": before[0],
+            "dim": after.index(before[0]),
+            "name": self.words.as_written(call.inputs[0]),
+            "squeezed": squeezed,
+            "order": list(map(str, order)),
+        }
+        yield Remark(Weight.WEIGHTY, "batch_moved_by_a_view", fields, (call,))
+
+    def _is_given_to_layers(self, call: Call) -> bool:
+        """Say whether a layer reads what a call made."""
+        readers = (c for i in call.outputs for c in self.facts.calls_reading.get(i, ()))
+        return any(c.module_call is not None for c in readers)
 
     def _mixed_by_a_merge(
         self, call: Call, before: tuple[int, ...], after: tuple[int, ...]
@@ -593,6 +620,32 @@ def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     """
     known = len(set(before)) == len(before) and 1 not in before
     return known and before != after and sorted(before) == sorted(after)
+
+
+def _of_size_one(shape: tuple[int, ...]) -> list[int]:
+    """Return the dimensions of size 1."""
+    return [dim for dim, size in enumerate(shape) if size == 1]
+
+
+def _order_with_batch_moved(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:
+    """Return the order of dimensions that gives a shape of samples the sizes of another one, with
+    the samples not first; sizes of 1 apart. Empty where that is not what the second shape is.
+
+    >>> _order_with_batch_moved((50, 1, 28, 28), (28, 50, 28))
+    [1, 0, 2]
+    >>> _order_with_batch_moved((8, 8, 4), (4, 8, 8))
+    []
+    """
+    sizes = [size for size in before if size != 1]
+    is_same = len(sizes) > 2 and 1 not in after and sorted(sizes) == sorted(after)
+    if not is_same or before[0] in (1, after[0]) or sizes.count(before[0]) > 1:
+        return []
+    left, order = [*enumerate(sizes)], list[int]()
+    for size in after:
+        found = next(pair for pair in left if pair[1] == size)
+        left.remove(found)
+        order.append(found[0])
+    return order
 
 
 def _cuts_rows(call: Call, before: tuple[int, ...], after: tuple[int, ...]) -> bool:

@@ -8,9 +8,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradviz.graph.records import Call, ModuleCall
+from gradviz.graph.records import Call, ModuleCall, Source
 from gradviz.graph.training import line_of
 from gradviz.names.bindings import scope_of
+from gradviz.names.position import callee_of, statement_or_head
 from gradviz.names.statements import source_of
 from gradviz.why.account.remark import Remark, Weight
 from gradviz.why.evidence.handed_on import plain_name
@@ -134,14 +135,12 @@ def _is_constant_of_eval(node: Any) -> bool:
 def _last_of_the_batch(case: Case) -> Iterator[Remark]:
     """Tell of an index at the end of the batch of what a recurrent layer gave, where the last step
     is at the end of another dimension."""
-    firsts = {
-        bool(part.batch_first)
-        for _, part in case.live_state.parts()
-        if type(part).__name__ in _RECURRENT and hasattr(part, "batch_first")
-    }
+    layers = [part for _, part in case.live_state.parts() if type(part).__name__ in _RECURRENT]
+    layers = [part for part in layers if hasattr(part, "batch_first")]
+    firsts = {bool(part.batch_first) for part in layers}
     if len(firsts) != 1:
         return
-    batch_dim = 0 if firsts.pop() else 1
+    batch_dim, made = 0 if firsts.pop() else 1, _where_made(case, layers)
     taken = {line_of(c): c for c in indexed(case) if dim_of_last(c, case) == batch_dim}
     for call in taken.values():
         shape = case.graph.tensor[call.inputs[0]].shape or ()
@@ -150,9 +149,23 @@ def _last_of_the_batch(case: Case) -> Iterator[Remark]:
             "name": case.words.name(call.inputs[0]),
             "instead": "[-1]" if batch_dim else "[:, -1]",
             "n": shape[batch_dim],
+            "made": f" ({case.words.line_of(made[0])})" if made else "",
         }
         key = "last_of_dimension_one" if batch_dim else "last_of_the_batch"
-        yield Remark(Weight.WEIGHTY, key, fields, (call,))
+        yield Remark(Weight.WEIGHTY, key, fields, (call,), statements=tuple(made))
+
+
+def _where_made(case: Case, layers: list[Any]) -> list[Source]:
+    """Return the one statement of the program that makes such a layer, in a list; none where there
+    are several."""
+    kinds = {type(part).__name__ for part in layers}
+    own = {node.name for _, node in case.statements.nodes(ast.ClassDef)}  # may be named alike
+    made = [
+        source_of(file, statement_or_head(node))
+        for file, node in case.statements.nodes(ast.Call)
+        if callee_of(node.func) in kinds and getattr(node.func, "id", None) not in own
+    ]
+    return made if len(made) == 1 else []
 
 
 def indexed(case: Case) -> Iterator[Call]:
