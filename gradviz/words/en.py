@@ -1432,6 +1432,9 @@ GRADIENT: dict[tuple[Cause, str], Answer] = {
         why="backward had stored {stored:values}. A step passes by what has no gradient.",
         mend="if {it} is to be stepped too: leave that out for {it}. If not, nothing is wrong.",
     ),
+    (Cause.HEALTHY, "trained_in_turn"): Answer(
+        verdict="{health}{symptom}: its requires_grad is switched on and off in turn, last off ({code}); a step used the gradient that it got before ({place}).",
+    ),
     (Cause.HEALTHY, "set_aside"): Answer(
         verdict="{health}{symptom}: {code} set it to None when it was all zeros; nothing of {it} goes into the last {loss}.",
         why="An earlier {loss} gave it a gradient ({place}), and a step used that. A step passes by what has no gradient; one of zeros is moved by weight_decay and momentum all the same.",

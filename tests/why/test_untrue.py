@@ -2915,3 +2915,83 @@ def test_gradients_that_were_handed_over_before_the_recording_kept_them_are_ther
         max_events=max_events,
     )
     assert (answer.cause == "not_moved") is not is_moved
+
+
+@pytest.mark.parametrize(
+    ("again", "cause"),
+    [("net.requires_grad_(True)", "healthy"), ("if step: continue", "frozen")],
+)
+def test_what_is_trained_in_turn_is_not_said_to_be_frozen(again: str, cause: str) -> None:
+    """A phase switches its own network on, and off after its step; what stays off is frozen."""
+    answer = asked(
+        f"""
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.requires_grad_(False)
+        net.requires_grad_(True)
+        for step in range(3):
+            {again}
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+            net.requires_grad_(False)
+        if not step:
+            later = net(torch.randn(8, 4)).pow(2).mean()
+        """,
+        "net.weight",
+    )
+    assert answer.cause == cause
+    if cause == "healthy":
+        assert "switched on and off in turn" in one_line(answer)
+
+
+def test_what_was_frozen_since_has_no_gradient_that_goes_unused() -> None:
+    """The gradients of a first pass are kept; then the layer is frozen beside an adapter."""
+    answer = asked(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.base, self.adapter = nn.Linear(4, 4), nn.Linear(4, 4)
+            def forward(self, x):
+                return self.base(x) + self.adapter(x)
+        def main():
+            net = Net()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            kept = [p.grad.clone() for p in net.parameters()]
+            net.zero_grad()
+            net.base.requires_grad_(False)
+            opt = torch.optim.SGD(net.adapter.parameters(), lr=0.1)
+            for _ in range(3):
+                loss = net(torch.randn(8, 4)).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+        main()
+        """
+    )
+    assert answer.cause == "healthy"
+
+
+def test_a_row_of_linear_layers_is_counted_once_however_often_it_runs() -> None:
+    answer = asked(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Parameter(torch.randn(4, 4)), nn.Parameter(torch.randn(4, 4))
+                self.out = nn.Linear(4, 1)
+            def forward(self, x):
+                return self.out(torch.tanh(F.linear(F.linear(x, self.a), self.b)))
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """
+    )
+    assert "Nothing stands between F.linear(x, self.a)" in one_line(answer)
+    assert "linear layers one behind the other" not in one_line(answer)

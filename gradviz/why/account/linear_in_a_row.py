@@ -17,12 +17,13 @@ def linear_in_a_row(facts: Facts, words: Words) -> Iterator[Remark]:
     values between are at least as many as go in or come out: fewer are meant, as in LoRA; and of
     one network: a generator and its discriminator are two."""
     behind = facts.in_losses
-    found = dict[object, list[Call]]()
+    ending_at = dict[int, list[Call]]()
     for call in facts.ordinary_calls:
         before = _linear_before(facts, call)
         if before is not None and not behind.isdisjoint(call.outputs):
-            row = found.pop((line_of(before), before.module), [before])
-            found[line_of(call), call.module] = [*row, call]
+            ending_at[call.id] = [*ending_at.pop(before.id, [before]), call]
+    # of the passes of a loop the last
+    found = {tuple((line_of(c), c.module) for c in row): row for row in ending_at.values()}
     for row in found.values():
         fields = {
             "n": len(row),

@@ -303,6 +303,7 @@ TABLE: tuple[Rule[...], ...] = (
         frozen_or_never_tracked.made_in_inference,
         frozen_or_never_tracked.not_tracked,
     ),
+    Rule(GRADIENT, MISSING, has_gradient.trained_in_turn, frozen_or_never_tracked.not_tracked),
     Rule(
         GRADIENT, MISSING, frozen_or_never_tracked.not_asking, frozen_or_never_tracked.not_tracked
     ),

@@ -6,6 +6,7 @@ from gradviz.graph.findings import Cause
 from gradviz.graph.training import Did
 from gradviz.why.evidence.paths import CHECKED_IN_LOSS, Asked
 from gradviz.why.evidence.zero_flow import brought_zeros
+from gradviz.why.rules.gradients.frozen_or_never_tracked import switched_off
 from gradviz.why.rules.gradients.gradient import Gradients
 from gradviz.why.shown.explanation import Explanation
 
@@ -101,6 +102,26 @@ def trained_before(gradients: Gradients, asked: Asked) -> Explanation | None:
         calls=[call or backward],
         checked=("frozen", "never_tracked"),
         code=gradients.words.code(call),
+        place=gradients.words.where(backward),
+    )
+
+
+def trained_in_turn(gradients: Gradients, asked: Asked) -> Explanation | None:
+    """Tell that its requires_grad is switched on and off in turn, and that a step used the gradient
+    that it got while that was on."""
+    states = gradients.states(asked)
+    piles = gradients.training.sums_used.get(states[-1].object_id, ()) if states else ()
+    trained = [pile.added[-1].call for pile in piles]
+    off = [cut.call_id for cut in switched_off(gradients, asked)]
+    if not any(trained[0].id < at < trained[-1].id < off[-1] for at in off if trained):
+        return None
+    backward, switch = trained[-1], gradients.graph.call[off[-1]]
+    return gradients.answer(
+        asked,
+        Cause.HEALTHY,
+        "trained_in_turn",
+        calls=[backward, switch],
+        code=gradients.words.at(switch),
         place=gradients.words.where(backward),
     )
 

@@ -57,6 +57,7 @@ def _left(case: Case, mine: set[int], *, asked_alone: bool) -> set[int]:
     held. Of what is alive only what is asked about, where that alone is wanted, and what no
     optimizer has that did not step."""
     left = {i for i in mine if _gets_gradients(case, i) and not _is_moved(case, i)}
+    left = {i for i in left if case.facts.latest_state[i].requires_grad}  # others were frozen since
     if not asked_alone:
         return left
     alive: dict[int, int] = {}  # by object: the identity of the tensor
